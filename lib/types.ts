@@ -1,0 +1,234 @@
+/**
+ * The words that more than one room uses.
+ *
+ * - skill: one row: owner (`apiKeyId`), name, version, schema, and how it runs
+ * - reference: what a caller writes: `name`, `name@1.2.3`, `name@^1.2`, `name@latest`, `@scope/name@~2.1`
+ * - handle: a typed reference, returned by `define()`
+ * - owner: the API key that a skill belongs to; everyone sees the skills of `system`
+ * - handler: a function in this process, registered under a name
+ * - execution: one call of one skill, a row in `skill_executions`
+ * - instance: one running kit in one process
+ */
+
+export type MaybePromise<T> = T | Promise<T>;
+
+/** The owner whose skills everyone sees. */
+export const SYSTEM_OWNER = "system";
+/** The caller when nobody says who calls. */
+export const DEFAULT_CALLER = "default";
+
+/** `off` never runs; `auto` is offered to a language model only when it is relevant; both `on` and `auto` run when called. */
+export type SkillMode = "on" | "off" | "auto";
+
+export interface RetryPolicy {
+  /** Attempts after the first one, 0 to 100. */
+  readonly limit: number;
+  /** Wait before the first retry, in milliseconds. Default 100. */
+  readonly backoffMs?: number | undefined;
+  /** Each wait is this many times the one before. Default 2. */
+  readonly factor?: number | undefined;
+  /** The longest wait, in milliseconds. Default 30 000. */
+  readonly maxBackoffMs?: number | undefined;
+  /** Choose each wait at random between half of it and all of it. Default true. */
+  readonly jitter?: boolean | undefined;
+}
+
+export interface ConcurrencyPolicy {
+  /** Calls of this skill that run at once in this process, 1 to 10 000. */
+  readonly limit: number;
+  /** Calls that may wait for a place, 0 to 100 000. Default 0. */
+  readonly queue?: number | undefined;
+}
+
+export interface BreakerPolicy {
+  /** Failures one after another that open the circuit, 1 to 1 000. */
+  readonly failures: number;
+  /** How long the circuit stays open before one call may try again, in milliseconds. Default 10 000. */
+  readonly halfOpenAfterMs?: number | undefined;
+}
+
+/** How a skill runs: part of its content, so immutable per version. */
+export interface RunPolicy {
+  /** Time limit of one call with all its attempts, in milliseconds. Default: the executor's. */
+  readonly timeoutMs?: number | undefined;
+  readonly retry?: RetryPolicy | undefined;
+  readonly concurrency?: ConcurrencyPolicy | undefined;
+  readonly breaker?: BreakerPolicy | undefined;
+  /** Whether running it twice does no harm. Default false. */
+  readonly idempotent?: boolean | undefined;
+}
+
+/** A JSON Schema (draft 2020-12, or draft-07 when `$schema` says so), an object. */
+export type SchemaObject = { readonly [keyword: string]: unknown };
+
+/** What `registry.register()` takes. */
+export interface SkillDefinition extends RunPolicy {
+  /** An optional `@scope/`, then a letter, then letters, digits, `_ . -`; at most 100 characters. */
+  readonly name: string;
+  /** Exact semantic version (semver 2.0.0) without build metadata. Default `1.0.0`. */
+  readonly version?: string | undefined;
+  /** At most 1,024 characters. */
+  readonly description?: string | undefined;
+  /** JSON Schema of the input. */
+  readonly schema: SchemaObject;
+  /** JSON Schema of the output. Default: any JSON. */
+  readonly outputSchema?: SchemaObject | undefined;
+  /** Name under which the executor finds the handler. */
+  readonly handler: string;
+  /** Owner. Default `system`. */
+  readonly apiKeyId?: string | undefined;
+  /** Default true. Applies when the version is first registered. */
+  readonly enabled?: boolean | undefined;
+  /** Default `on`. Applies when the version is first registered. */
+  readonly mode?: SkillMode | undefined;
+  /** At most 32 tags of at most 64 characters. */
+  readonly tags?: readonly string[] | undefined;
+  /** Where the definition comes from, at most 100 characters. */
+  readonly sourceProvider?: string | undefined;
+}
+
+/** One registered version, complete. */
+export interface Skill extends RunPolicy {
+  readonly id: string;
+  readonly apiKeyId: string;
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly schema: SchemaObject;
+  readonly outputSchema: SchemaObject | null;
+  readonly handler: string;
+  readonly enabled: boolean;
+  readonly mode: SkillMode;
+  readonly tags: readonly string[];
+  readonly sourceProvider: string | null;
+  /** Engine of the schema's patterns: `linear` cannot be made slow; `native` is JavaScript's own, for the operator's schemas. */
+  readonly patterns: "linear" | "native";
+  /** Hash of everything that is immutable per version. */
+  readonly contentHash: string;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** What the catalogue holds in memory of a version: everything but the content. */
+export interface SkillHead {
+  readonly id: string;
+  readonly apiKeyId: string;
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly mode: SkillMode;
+  readonly tags: readonly string[];
+  readonly sourceProvider: string | null;
+  readonly contentHash: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** The shape of pino's methods that are used here. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export type ExecutionStatus =
+  | "QUEUED"
+  | "RUNNING"
+  | "SUCCESS"
+  | "ERROR"
+  | "TIMEOUT"
+  | "CANCELLED"
+  | "INTERRUPTED"
+  | "DENIED";
+
+/** One call of one skill. `input` and `output` are complete in what `execute()` returns, redacted and cut in what is stored. */
+export interface SkillExecution<Output = Record<string, unknown>> {
+  /** UUIDv7 (RFC 9562): sorts by time. */
+  readonly id: string;
+  /** `null` when the call was refused before a skill was found. */
+  readonly skillId: string | null;
+  readonly skillName: string;
+  /** The version that ran; what the caller wrote when none was found. */
+  readonly skillVersion: string;
+  readonly apiKeyId: string;
+  readonly sessionId: string | null;
+  readonly requestId: string | null;
+  /** The execution whose handler made this call. */
+  readonly parentId: string | null;
+  /** The first execution of the tree. */
+  readonly rootId: string;
+  readonly status: ExecutionStatus;
+  readonly input: unknown;
+  readonly output: Output | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  /** How often the handler was started. */
+  readonly attempts: number;
+  /** From the start of the handler to its end, with all attempts; `null` while it runs or when it never ran. */
+  readonly durationMs: number | null;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  readonly finishedAt: string | null;
+}
+
+/** Who calls, and within which limits. */
+export interface CallOptions {
+  /** The caller, who sees own skills and those of `system`. Default `default`, or the calling skill's. */
+  readonly apiKeyId?: string | undefined;
+  readonly sessionId?: string | null | undefined;
+  readonly requestId?: string | null | undefined;
+  /** Ends the call with status `CANCELLED`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Time limit of this call, 1 to 2,147,483,647 ms. Default: the skill's, else the executor's. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * A second call of the caller with the same key, skill and input returns the first one's stored execution instead of running again.
+   * 1 to 255 characters.
+   */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A typed reference: what `define()` returns. */
+export interface SkillHandle<Input = Record<string, unknown>, Output = unknown> {
+  readonly name: string;
+  readonly version: string;
+  /** `name@version`. */
+  readonly reference: string;
+  /** Types only: never set. */
+  readonly "~types"?: { readonly input: Input; readonly output: Output };
+}
+
+/** What a handler gets besides its input. */
+export interface HandlerContext {
+  readonly executionId: string;
+  readonly skill: { readonly name: string; readonly version: string };
+  readonly apiKeyId: string;
+  readonly sessionId: string | null;
+  readonly requestId: string | null;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** When the time limit ends, in milliseconds since the epoch. */
+  readonly deadline: number;
+  /** Aborts at the deadline, on the caller's `signal`, when the client leaves, and at shutdown; `reason` is a `SkillError`. */
+  readonly signal: AbortSignal;
+  /** Runs another skill as this caller, within this deadline; returns its output or throws. */
+  run<Output = unknown>(reference: string | SkillHandle<never, Output>, input: unknown): Promise<Output>;
+  /** Like `run`, but returns the execution whatever its status. Refusals throw. */
+  execute<Output = Record<string, unknown>>(
+    reference: string | SkillHandle<never, Output>,
+    input: unknown,
+  ): Promise<SkillExecution<Output>>;
+  /** Says how far the work is: `fraction` is 0 to 1. */
+  progress(fraction: number, message?: string): void;
+  /** A line for the operator's log, with the execution's id. */
+  log(message: string, fields?: object): void;
+}
+
+/** A function that does a skill's work. What it returns must be JSON. */
+export type Handler<Input = Record<string, unknown>, Output = unknown> = (
+  input: Input,
+  context: HandlerContext,
+) => MaybePromise<Output>;
