@@ -58,6 +58,19 @@ export const errorTable = {
   STORE_INVALID: facts(500, "The database cannot be used"),
   STORE_DRIVER_UNAVAILABLE: facts(500, "No database driver is installed"),
 
+  // What happened to a container.
+  SANDBOX_UNAVAILABLE: facts(503, "No container engine answers", false, true),
+  SANDBOX_BUSY: facts(503, "Too many containers are running", true, true),
+  INVALID_IMAGE: facts(422, "The image reference is malformed"),
+  INVALID_COMMAND: facts(422, "The container's command is not valid"),
+  INVALID_ENV: facts(422, "The container's environment is not valid"),
+  ENV_TOO_LARGE: facts(422, "The container's environment or command is too large"),
+  IMAGE_NOT_ALLOWED: facts(403, "The image is not allowed"),
+  IMAGE_NOT_FOUND: facts(500, "The image does not exist"),
+  IMAGE_PULL_TIMEOUT: facts(504, "The image was not pulled in time", false, true),
+  START_FAILED: facts(500, "The container did not start", false, true),
+  COMMAND_NOT_FOUND: facts(500, "The image has no such command"),
+
   // What Express did or did not do before a step.
   BODY_PARSER_MISSING: facts(500, "No body parser ran: mount express.json() before the skill", true),
   UNSUPPORTED_MEDIA_TYPE: facts(415, "The content type of the body is not supported"),

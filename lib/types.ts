@@ -134,15 +134,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-export type ExecutionStatus =
-  | "QUEUED"
-  | "RUNNING"
-  | "SUCCESS"
-  | "ERROR"
-  | "TIMEOUT"
-  | "CANCELLED"
-  | "INTERRUPTED"
-  | "DENIED";
+export type ExecutionStatus = "QUEUED" | "RUNNING" | "SUCCESS" | "ERROR" | "TIMEOUT" | "CANCELLED" | "INTERRUPTED" | "DENIED";
 
 /** One call of one skill. `input` and `output` are complete in what `execute()` returns, redacted and cut in what is stored. */
 export interface SkillExecution<Output = Record<string, unknown>> {
@@ -232,3 +224,97 @@ export type Handler<Input = Record<string, unknown>, Output = unknown> = (
   input: Input,
   context: HandlerContext,
 ) => MaybePromise<Output>;
+
+/** Limits and settings of one container. Everything left out has the stated default. */
+export interface SandboxConfig {
+  /** Processors, 0.01 to what the engine has. Default 1. */
+  readonly cpus?: number | undefined;
+  /** Memory with swap in MiB, 6 to 1,048,576. Default 256. */
+  readonly memoryMb?: number | undefined;
+  /** Time limit of the program, counted from its start, in milliseconds. Default 30 000. */
+  readonly timeoutMs?: number | undefined;
+  /** Time limit of the container's start in milliseconds. Default 30 000. */
+  readonly startTimeoutMs?: number | undefined;
+  /** Whether the image's file system is read-only. Default true. */
+  readonly readOnly?: boolean | undefined;
+  /** `none` (default), `internal` (other containers of the same network, nothing else), or the name of a network of the engine. */
+  readonly network?: string | undefined;
+  /** Processes and threads, 1 to 32,768. Default 128. */
+  readonly pidsLimit?: number | undefined;
+  /** Size of each of `/tmp`, `/workspace`, `/dev/shm` and the image's declared volumes in MiB, 1 to 65,536. Default 64. */
+  readonly tmpfsMb?: number | undefined;
+  /** Numeric `uid` or `uid:gid`. Default `65534:65534`. */
+  readonly user?: string | undefined;
+  /** Absolute path. Default `/workspace`. */
+  readonly workdir?: string | undefined;
+  /** Bytes kept of each output stream, 1 to 104,857,600; a program that writes more is killed. Default 1 MiB. */
+  readonly maxOutputBytes?: number | undefined;
+  /** What the program reads on its standard input; nothing by default. */
+  readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** Files that the program finds, read-only, under its working directory: relative path to content. At most 100 files, 10 MiB. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>> | undefined;
+  /** Whether a missing image is fetched: `missing` (default), `never`, `always`. */
+  readonly pull?: "missing" | "never" | "always" | undefined;
+  /** OCI runtime that the engine must use, such as `runsc` (gVisor). Default: the engine's own. */
+  readonly runtime?: string | undefined;
+  /** Further flags of the engine's `run`, for operators: they can undo the protection. */
+  readonly engineArgs?: readonly string[] | undefined;
+  /** Ends the run: its result has `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How one container ended. */
+export interface SandboxResult {
+  /** The container's name. */
+  readonly id: string;
+  /** The engine: `docker` or `podman`. */
+  readonly runtime: string;
+  readonly image: string;
+  /** The program's own exit code; `null` when a signal or we ended it. */
+  readonly exitCode: number | null;
+  /** The signal that ended the program, such as `SIGKILL`. */
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly stdoutTruncated: boolean;
+  readonly stderrTruncated: boolean;
+  /** From the program's start to its end; 0 when it never started. */
+  readonly durationMs: number;
+  /** From the request to the program's start; `null` when it never started. */
+  readonly startupMs: number | null;
+  /** Whether we ended it: time limit, abort or output limit. */
+  readonly killed: boolean;
+  readonly timedOut: boolean;
+  readonly aborted: boolean;
+  /** Whether the kernel killed a process of it for memory. */
+  readonly oomKilled: boolean;
+  /** `warm`: from a container that was started ahead. */
+  readonly servedFrom: "warm" | "cold";
+  /** What the engine had to say besides the program's own output. */
+  readonly warnings: readonly string[];
+}
+
+/** The value of a container's variable: text, or the name of a variable of the server that the operator allowed. */
+export type ContainerEnvValue = string | { readonly fromEnv: string };
+
+/** A skill whose work is an image and a command. Its input is one JSON document and a newline on the standard input. */
+export interface ContainerSpec
+  extends Pick<
+    SandboxConfig,
+    "cpus" | "memoryMb" | "startTimeoutMs" | "network" | "pidsLimit" | "tmpfsMb" | "user" | "workdir" | "maxOutputBytes" | "pull"
+  > {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, ContainerEnvValue>> | undefined;
+  /** Relative path to text, read-only under the working directory. */
+  readonly files?: Readonly<Record<string, string>> | undefined;
+  /**
+   * `exit` (default): the whole standard output is the answer and the exit code must be 0.
+   * `line`: the first line of the standard output is the answer, given when it arrives.
+   */
+  readonly reply?: "exit" | "line" | undefined;
+  /** `json` (default) or `text`. */
+  readonly output?: "json" | "text" | undefined;
+  /** Containers that are started ahead, 0 (default) to 64. */
+  readonly warm?: number | undefined;
+}

@@ -1,0 +1,71 @@
+import { SkillError } from "../errors.js";
+import { canaryCommand, type LimitsFound, readCanary } from "./canary.js";
+import { parseContainerEnvironment } from "./container-environment.js";
+import type { Engine } from "./engine-table.js";
+import type { ResolvedImage } from "./images.js";
+import { defaultLimits } from "./limits.js";
+import type { Room } from "./room.js";
+import { startContainer } from "./start-container.js";
+
+export interface Enforcement {
+  /**
+   * Makes sure, once, that the engine's limits are real: a container started with the image reads its own.
+   * @throws `SANDBOX_UNAVAILABLE` when they are not
+   */
+  ensure(room: Room, engine: Engine, image: ResolvedImage): Promise<void>;
+  /** What the canary found; `null` before it ran, or where no image so far could tell. */
+  readonly found: LimitsFound | null;
+}
+
+/** Images without the usual programs cannot tell; after this many the engine is taken at its word. */
+const maxAttempts = 3;
+const canaryLimits = { ...defaultLimits, memoryMb: 64, pidsLimit: 16, timeoutMs: 10_000 };
+
+export function createEnforcement(allowUnenforcedLimits: boolean): Enforcement {
+  let found: LimitsFound | null = null;
+  let attempts = 0;
+  let asking: Promise<void> | null = null;
+
+  const ask = async (room: Room, engine: Engine, image: ResolvedImage) => {
+    attempts += 1;
+    const read = await runCanary(room, engine, image);
+    if (read.memory !== null) found = read;
+  };
+  return {
+    async ensure(room, engine, image) {
+      if (found === null && attempts < maxAttempts) {
+        asking ??= ask(room, engine, image).finally(() => {
+          asking = null;
+        });
+        await asking;
+      }
+      if (found === null || allowUnenforcedLimits) return;
+      const missing = (["memory", "cpu", "pids"] as const).filter((limit) => found?.[limit] === false);
+      if (found.swap === false) missing.push("memory");
+      if (missing.length === 0) return;
+      throw new SkillError(
+        "SANDBOX_UNAVAILABLE",
+        `${engine.traits.name} ignores these limits here: ${[...new Set(missing)].join(", ")}. Delegate the cgroup controllers to it, or accept it with the option sandbox.allowUnenforcedLimits.`,
+      );
+    },
+    get found() {
+      return found;
+    },
+  };
+}
+
+async function runCanary(room: Room, engine: Engine, image: ResolvedImage): Promise<LimitsFound> {
+  const started = await startContainer(room, {
+    engine,
+    image,
+    command: canaryCommand,
+    environment: parseContainerEnvironment({}),
+    limits: canaryLimits,
+    files: undefined,
+    lifetimeMs: canaryLimits.startTimeoutMs + canaryLimits.timeoutMs + 60_000,
+  });
+  started.container.feed("", canaryLimits.timeoutMs);
+  await started.container.ended;
+  void started.release();
+  return readCanary(started.container.stdout.text(), canaryLimits);
+}

@@ -1,0 +1,156 @@
+import { SkillError } from "../errors.js";
+import type { SandboxConfig, SandboxResult } from "../types.js";
+import { Aborted, orAborted } from "./abort.js";
+import type { Admission } from "./admission.js";
+import { type ContainerEnvironment, parseContainerEnvironment, validateCommand } from "./container-environment.js";
+import type { Enforcement } from "./enforcement.js";
+import type { Engine } from "./engine-table.js";
+import { validateFiles } from "./files.js";
+import { parseImageReference } from "./image-reference.js";
+import type { ResolvedImage } from "./images.js";
+import { nextContainerName } from "./instance.js";
+import { type Limits, parseLimits } from "./limits.js";
+import { decideOutcome } from "./outcome.js";
+import type { Room } from "./room.js";
+import { type StartedContainer, startContainer } from "./start-container.js";
+
+/** One cold run, checked. */
+export interface RunRequest {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly environment: ContainerEnvironment;
+  readonly limits: Limits;
+  readonly config: SandboxConfig;
+}
+
+export interface Runner {
+  readonly room: Room;
+  readonly admission: Admission;
+  readonly enforcement: Enforcement;
+}
+
+/** Slack of the deadline in a container's label over the run's own limits. */
+export const deadlineSlackMs = 60_000;
+
+/** Checks everything a caller gives, before anything is started. */
+export function parseRun(
+  image: string,
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+  config: SandboxConfig,
+  defaults: Limits,
+): RunRequest {
+  parseImageReference(image);
+  validateCommand(command);
+  const environment = parseContainerEnvironment(env);
+  const limits = parseLimits(config, defaults);
+  if (config.files !== undefined) validateFiles(config.files);
+  return { image, command: [...command], environment, limits, config };
+}
+
+/** Runs a program in a new container, to its end. `onStart` gets the container as soon as there is one. */
+export async function runCold(runner: Runner, request: RunRequest, serve: Serve = serveWhole): Promise<SandboxResult> {
+  const { signal } = request.config;
+  const room = runner.room;
+  let engine: Engine | null = null;
+  try {
+    signal?.throwIfAborted();
+    engine = await orAborted(room.choice.choose(), signal);
+    checkCpus(request.limits, engine);
+    const leave = await runner.admission.enter(signal);
+    return await runAdmitted(runner, request, engine, serve, leave);
+  } catch (error) {
+    if (error instanceof SkillError && error.code === "SANDBOX_UNAVAILABLE") room.choice.forget();
+    if (signal?.aborted === true && !(error instanceof SkillError)) return abortedResult(room, request, engine);
+    throw error;
+  }
+}
+
+/** What to do with a started container: give it its input, and wait for its answer. */
+export type Serve = (started: StartedContainer, request: RunRequest) => Promise<SandboxResult>;
+
+async function runAdmitted(
+  runner: Runner,
+  request: RunRequest,
+  engine: Engine,
+  serve: Serve,
+  leave: () => void,
+): Promise<SandboxResult> {
+  let started: StartedContainer | null = null;
+  try {
+    started = await startForRun(runner, request, engine);
+    try {
+      return await serve(started, request);
+    } catch (error) {
+      // The look-up of the image is kept for some seconds; it may have been removed since.
+      if (!(error instanceof SkillError && error.code === "IMAGE_NOT_FOUND")) throw error;
+      runner.room.images.forget(engine, request.image);
+      void started.release();
+      started = await startForRun(runner, request, engine);
+      return await serve(started, request);
+    }
+  } finally {
+    if (started === null) leave();
+    else void started.release().finally(leave);
+  }
+}
+
+async function startForRun(runner: Runner, request: RunRequest, engine: Engine): Promise<StartedContainer> {
+  const { room, enforcement } = runner;
+  const { limits, config } = request;
+  const image: ResolvedImage = await orAborted(room.images.resolve(engine, request.image, limits.pull), config.signal);
+  await orAborted(enforcement.ensure(room, engine, image), config.signal);
+  if (config.signal?.aborted === true) throw new Aborted();
+  return startContainer(room, {
+    engine,
+    image,
+    command: request.command,
+    environment: request.environment,
+    limits,
+    files: config.files,
+    lifetimeMs: limits.startTimeoutMs + limits.timeoutMs + deadlineSlackMs,
+  });
+}
+
+/** The whole output is the answer. */
+async function serveWhole(started: StartedContainer, request: RunRequest): Promise<SandboxResult> {
+  const { container } = started;
+  const { signal, stdin } = request.config;
+  const onAbort = () => container.end("abort");
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  container.feed(stdin ?? "", request.limits.timeoutMs);
+  const ending = await container.ended;
+  signal?.removeEventListener("abort", onAbort);
+  return decideOutcome(container, ending, { image: request.image, cwd: started.cwd, servedFrom: "cold", warnings: [] });
+}
+
+function checkCpus(limits: Limits, engine: Engine): void {
+  if (engine.cpus === null || limits.cpus <= engine.cpus) return;
+  throw new SkillError("INVALID_OPTION", `cpus is ${limits.cpus}, but ${engine.traits.name} has ${engine.cpus}.`, {
+    faults: [{ pointer: "/cpus", message: `must be at most ${engine.cpus}` }],
+  });
+}
+
+/** The caller gave up before a container was started. */
+function abortedResult(room: Room, request: RunRequest, engine: Engine | null): SandboxResult {
+  return {
+    id: nextContainerName(room.instance, Date.now()),
+    runtime: engine?.traits.name ?? "none",
+    image: request.image,
+    exitCode: null,
+    signal: null,
+    stdout: "",
+    stderr: "",
+    stdoutTruncated: false,
+    stderrTruncated: false,
+    durationMs: 0,
+    startupMs: null,
+    killed: false,
+    timedOut: false,
+    aborted: true,
+    oomKilled: false,
+    servedFrom: "cold",
+    warnings: [],
+  };
+}

@@ -1,0 +1,160 @@
+import { SkillError } from "../errors.js";
+import type { Logger, SandboxConfig, SandboxResult } from "../types.js";
+import { createAdmission } from "./admission.js";
+import { type Calls, createCalls } from "./calls.js";
+import type { LimitsFound } from "./canary.js";
+import { createEngineChoice, type Tried } from "./choose-engine.js";
+import { cliEnvironment } from "./cli-environment.js";
+import { createEnforcement } from "./enforcement.js";
+import { createImages } from "./images.js";
+import { createInstance } from "./instance.js";
+import { parseLimits } from "./limits.js";
+import { createNetworks } from "./network.js";
+import { parseSandboxOptions, type SandboxOptions } from "./options.js";
+import { createRemoval } from "./removal.js";
+import { createRoom, type Room, sweep } from "./room.js";
+import { parseRun, type Runner, runCold } from "./run.js";
+import { createEvents } from "./start-evidence.js";
+
+/** What a sandbox is working with. */
+export interface SandboxDescription {
+  /** The engine in use: `docker` or `podman`. */
+  readonly engine: string;
+  readonly version: string;
+  /** What the engine's server says it is: Docker's program may speak to podman. */
+  readonly server: string;
+  readonly rootless: boolean;
+  readonly remote: boolean;
+  readonly cpus: number | null;
+  /** Limits that a container found in force; `null` until one has run. */
+  readonly limits: LimitsFound | null;
+  readonly tried: readonly Tried[];
+  readonly warnings: readonly string[];
+}
+
+export interface SandboxStats {
+  readonly running: number;
+  readonly queued: number;
+  /** Containers that wait to be removed. */
+  readonly removing: number;
+}
+
+/** Runs programs in containers that are thrown away. */
+export interface Sandbox {
+  /**
+   * Runs a command in a new container of an image, and resolves when it has ended, however it ended.
+   * @throws `INVALID_IMAGE` `INVALID_COMMAND` `INVALID_ENV` `ENV_TOO_LARGE` `INVALID_OPTION` before anything is started;
+   * `SANDBOX_UNAVAILABLE` `SANDBOX_BUSY` `IMAGE_NOT_ALLOWED` `IMAGE_NOT_FOUND` `IMAGE_PULL_TIMEOUT` `START_FAILED` `COMMAND_NOT_FOUND`
+   * @since 0.1.0
+   */
+  run(
+    image: string,
+    command: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    config?: SandboxConfig,
+  ): Promise<SandboxResult>;
+  /** Asks the engine what it is. @throws `SANDBOX_UNAVAILABLE` */
+  describe(): Promise<SandboxDescription>;
+  stats(): SandboxStats;
+  /** Removes what dead instances of this application left, and returns how many containers that were. */
+  sweep(): Promise<number>;
+  /** Resolves when containers that have ended are removed. */
+  settled(): Promise<void>;
+  /** Refuses new runs, gives those that run `graceMs` (default 10 000), ends the rest, and removes every container. Idempotent. */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
+const sweepEveryMs = 60_000;
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** Makes a sandbox. Nothing is started, and no engine asked, before the first run. @throws `INVALID_OPTION` */
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  const settings = parseSandboxOptions(options);
+  const defaults = parseLimits(settings.defaults);
+  const instance = createInstance(settings.owner);
+  const room = createRoom({
+    instance,
+    choice: createEngineChoice(settings.runtime, () => cliEnvironment(settings.environment)),
+    images: createImages({ allowed: settings.images, pullTimeoutMs: settings.pullTimeoutMs }),
+    networks: createNetworks(),
+    events: createEvents(instance),
+    removal: createRemoval(),
+    living: new Map(),
+    logger: options.logger ?? silent,
+  });
+  const runner: Runner = {
+    room,
+    admission: createAdmission(settings),
+    enforcement: createEnforcement(settings.allowUnenforcedLimits),
+  };
+  const sweeper = createSweeper(room);
+  let closing: Promise<void> | null = null;
+  const calls = createCalls();
+
+  return {
+    async run(image, command, env = {}, config = {}) {
+      if (closing !== null) throw new SkillError("SHUTTING_DOWN", "The sandbox is closed.");
+      const request = parseRun(image, command, env, config, defaults);
+      sweeper.start();
+      return calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...config, signal } }));
+    },
+    async describe() {
+      const engine = await room.choice.choose();
+      const { version, server, rootless, remote, cpus, warnings } = engine;
+      const { found } = runner.enforcement;
+      return {
+        engine: engine.traits.name,
+        version,
+        server,
+        rootless,
+        remote,
+        cpus,
+        limits: found,
+        tried: room.choice.tried,
+        warnings,
+      };
+    },
+    stats: () => ({ running: runner.admission.running, queued: runner.admission.queued, removing: room.removal.waiting }),
+    sweep: () => sweeper.now(),
+    settled: () => room.removal.settled(),
+    close({ graceMs = 10_000 } = {}) {
+      closing ??= closeRoom(room, calls, graceMs).finally(() => sweeper.stop());
+      return closing;
+    },
+  };
+}
+
+interface Sweeper {
+  /** Sweeps now and every minute. */
+  start(): void;
+  now(): Promise<number>;
+  stop(): void;
+}
+
+function createSweeper(room: Room): Sweeper {
+  let timer: NodeJS.Timeout | null = null;
+  const now = async () => sweep(room, await room.choice.choose());
+  // An engine that does not answer is told by the run itself.
+  const quietly = () => void now().catch(() => {});
+  return {
+    start() {
+      if (timer !== null) return;
+      timer = setInterval(quietly, sweepEveryMs).unref();
+      quietly();
+    },
+    now,
+    stop() {
+      if (timer !== null) clearInterval(timer);
+    },
+  };
+}
+
+async function closeRoom(room: Room, calls: Calls, graceMs: number): Promise<void> {
+  await calls.drain(graceMs);
+  const containers = [...room.living.values()];
+  for (const container of containers) container?.end("drain");
+  await Promise.allSettled(containers.map((container) => container?.gone));
+  await room.removal.settled();
+  room.events.close();
+  await room.removeFolder();
+}
