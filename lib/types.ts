@@ -110,6 +110,14 @@ export interface Skill extends RunPolicy {
   readonly updatedAt: string;
 }
 
+/** Where a skill's schema marks a value as sensitive: property names to the marks below them, `*` for every item or property. */
+export interface SensitiveMarks {
+  /** The whole value here is sensitive. */
+  readonly here?: boolean | undefined;
+  readonly properties?: ReadonlyMap<string, SensitiveMarks> | undefined;
+  readonly items?: SensitiveMarks | undefined;
+}
+
 /** What the catalogue holds in memory of a version: everything but the content. */
 export interface SkillHead {
   readonly id: string;
