@@ -223,12 +223,11 @@ export interface HandlerContext {
   /** Aborts at the deadline, on the caller's `signal`, when the client leaves, and at shutdown; `reason` is a `SkillError`. */
   readonly signal: AbortSignal;
   /** Runs another skill as this caller, within this deadline; returns its output or throws. */
-  run<Output = unknown>(reference: string | SkillHandle<never, Output>, input: unknown): Promise<Output>;
+  run<Input, Output>(reference: SkillHandle<Input, Output>, input: NoInfer<Input>): Promise<Output>;
+  run<Output = unknown>(reference: string, input: unknown): Promise<Output>;
   /** Like `run`, but returns the execution whatever its status. Refusals throw. */
-  execute<Output = Record<string, unknown>>(
-    reference: string | SkillHandle<never, Output>,
-    input: unknown,
-  ): Promise<SkillExecution<Output>>;
+  execute<Input, Output>(reference: SkillHandle<Input, Output>, input: NoInfer<Input>): Promise<SkillExecution<Output>>;
+  execute<Output = Record<string, unknown>>(reference: string, input: unknown): Promise<SkillExecution<Output>>;
   /** Says how far the work is: `fraction` is 0 to 1. */
   progress(fraction: number, message?: string): void;
   /** A line for the operator's log, with the execution's id. */
