@@ -1,4 +1,4 @@
-import type { ExpressionBuilder, SqlBool, Expression } from "kysely";
+import type { Expression, ExpressionBuilder, SqlBool } from "kysely";
 import { SkillError } from "../errors.js";
 import type { ExecutionStatus } from "../types.js";
 import { all, db, first, run } from "./query.js";
@@ -23,7 +23,14 @@ export function* findByIdempotencyKey(apiKeyId: string, key: string): Operation<
 
 /** Gives false, and changes nothing, when the id or the owner's idempotency key is taken. */
 export function* insertExecution(row: ExecutionRow): Operation<boolean> {
-  return (yield* run(db.insertInto("skill_executions").values(row).onConflict((conflict) => conflict.doNothing()))) > 0;
+  return (
+    (yield* run(
+      db
+        .insertInto("skill_executions")
+        .values(row)
+        .onConflict((conflict) => conflict.doNothing()),
+    )) > 0
+  );
 }
 
 /** Which executions; all that is given must hold. */
@@ -123,7 +130,8 @@ const equalColumns = [
  */
 function firstIdAt(iso: string): string {
   const ms = Math.min(Math.max(Date.parse(iso), 0), 2 ** 48 - 1);
-  if (Number.isNaN(ms)) throw new SkillError("INVALID_OPTION", `${JSON.stringify(iso)} is not a time. Write ISO 8601, like 2026-01-31T00:00:00Z.`);
+  if (Number.isNaN(ms))
+    throw new SkillError("INVALID_OPTION", `${JSON.stringify(iso)} is not a time. Write ISO 8601, like 2026-01-31T00:00:00Z.`);
   const hex = ms.toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}`;
 }

@@ -32,11 +32,7 @@ export function* interruptExecutionsOf(instanceIds: readonly string[], nowIso: s
 export function* interruptOrphans(nowIso: string): Operation<number> {
   return yield* run(
     interrupt(nowIso).where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom("instances").select("instances.id").whereRef("instances.id", "=", "skill_executions.instance_id"),
-        ),
-      ),
+      not(exists(selectFrom("instances").select("instances.id").whereRef("instances.id", "=", "skill_executions.instance_id"))),
     ),
   );
 }

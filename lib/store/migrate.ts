@@ -26,8 +26,11 @@ export async function migrate(connection: SqliteConnection): Promise<void> {
   // Kysely's own migration lock does nothing on SQLite.
   connection.exec("BEGIN IMMEDIATE");
   try {
-    const { error } = await createMigrator(connection).migrateToLatest();
-    if (error !== undefined) throw error;
+    // Another process, perhaps of a newer version, may have had the lock before.
+    if (!isCurrent(connection)) {
+      const { error } = await createMigrator(connection).migrateToLatest();
+      if (error !== undefined) throw error;
+    }
     connection.exec("COMMIT");
   } catch (error) {
     rollback(connection);
@@ -92,7 +95,7 @@ function connectionFor(connection: SqliteConnection): DatabaseConnection {
       statement.run(query.parameters);
       return { rows: [] };
     },
-    async *streamQuery(): AsyncGenerator<never> {
+    streamQuery(): AsyncIterableIterator<never> {
       throw new Error("Migrations do not stream");
     },
   };

@@ -18,7 +18,7 @@ export function loadSqliteDriver(loaders: readonly SqliteDriverLoader[] = sqlite
       failures.push({ name: loader.name, error });
     }
   }
-  const tried = failures.map(({ name, error }) => `${name} (${firstLine(error)})`).join(", ");
+  const tried = failures.map(({ name, error }) => `${name} (${shorten(error)})`).join(", ");
   throw new SkillError("STORE_DRIVER_UNAVAILABLE", `No SQLite driver works here. Tried: ${tried}. ${cure}`, {
     cause: new AggregateError(
       failures.map(({ error }) => error),
@@ -32,7 +32,8 @@ const cure =
   "blocks install scripts (npm 12 does) allow them first with `npm approve-scripts better-sqlite3`. Or use Node 22.13 or later, which " +
   "has a driver of its own.";
 
-function firstLine(error: unknown): string {
+/** The messages of module loading go on for pages. */
+function shorten(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return (text.split("\n")[0] ?? "").slice(0, 300);
+  return text.replaceAll(/\s+/g, " ").slice(0, 200).trim();
 }

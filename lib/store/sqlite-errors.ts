@@ -2,11 +2,12 @@ import { SkillError } from "../errors.js";
 
 /**
  * - `busy`: another connection holds a lock; trying again in a moment can help
- * - `gone`: full, read-only or unreadable; it can recover, but not in a moment
+ * - `gone`: full or unreadable; it can recover, but not in a moment
+ * - `denied`: read-only or not accessible; it can recover when it was accessible before
  * - `row`: the values were refused, the transaction goes on
  * - `broken`: nothing helps but an operator
  */
-export type SqliteFault = "busy" | "gone" | "row" | "broken";
+export type SqliteFault = "busy" | "gone" | "denied" | "row" | "broken";
 
 /** Which kind of fault an error of a binding is; `undefined` when SQLite did not raise it. */
 export function sqliteFault(error: unknown): SqliteFault | undefined {
@@ -24,6 +25,7 @@ export function toStoreError(error: unknown, database: string): unknown {
         retryAfterMs: 1_000,
       });
     case "gone":
+    case "denied":
       return new SkillError("STORE_UNAVAILABLE", `The database ${database} cannot be read or written now: ${text}.`, {
         cause: error,
         retryAfterMs: 5_000,
@@ -43,8 +45,8 @@ const faults: Readonly<Record<string, SqliteFault>> = {
   FULL: "gone",
   IOERR: "gone",
   NOMEM: "gone",
-  READONLY: "gone",
-  CANTOPEN: "gone",
+  READONLY: "denied",
+  CANTOPEN: "denied",
   INTERRUPT: "gone",
   CONSTRAINT: "row",
   TOOBIG: "row",

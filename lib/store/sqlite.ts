@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { SkillError } from "../errors.js";
+import { isSkillError, SkillError } from "../errors.js";
 import type { SqliteConnection, SqliteDriverLoader } from "./driver.js";
 import { migrate } from "./migrate.js";
 import { retryWhileBusy } from "./patience.js";
@@ -48,18 +48,14 @@ function configure(connection: SqliteConnection, durability: StoreConfig["durabi
   connection.exec("PRAGMA journal_size_limit = 67108864");
 }
 
-/** While it is being opened only a lock or a full disk can pass by itself; the rest needs the operator. */
-function openError(error: unknown, file: string): unknown {
-  const known = toStoreError(error, file);
-  if (known === error || sqliteFault(error) !== "gone" || isFull(error)) return known;
+function openError(error: unknown, file: string): SkillError {
+  // What never worked needs the operator, while the same fault of a database in use may pass.
+  const denied = sqliteFault(error) === "denied";
+  const known = denied ? error : toStoreError(error, file);
+  if (isSkillError(known)) return known;
   const text = error instanceof Error ? error.message : String(error);
-  return new SkillError(
-    "STORE_INVALID",
-    `The database ${file} cannot be used: ${text}. This process must be able to read and write it and to make files in its folder.`,
-    { cause: error },
-  );
+  const cure = denied ? accessCure : "";
+  return new SkillError("STORE_INVALID", `The database ${file} cannot be used: ${text}.${cure}`, { cause: error });
 }
 
-function isFull(error: unknown): boolean {
-  return error instanceof Error && /full/i.test(error.message);
-}
+const accessCure = " This process must be able to read and write it and to make files in its folder.";

@@ -19,10 +19,7 @@ export function instancesContract(store: () => Store): void {
     await store().write(() => insertInstance(instanceRow({ id: "a" })));
     await store().write(() => insertInstance(instanceRow({ id: "b" })));
     expect(await store().write(() => beatInstance("a", now))).toBe(true);
-    expect(await store().read(listInstances())).toEqual([
-      instanceRow({ id: "b" }),
-      instanceRow({ id: "a", heartbeat_at: now }),
-    ]);
+    expect(await store().read(listInstances())).toEqual([instanceRow({ id: "b" }), instanceRow({ id: "a", heartbeat_at: now })]);
   });
 
   test("an instance whose row is gone learns it from its heartbeat", async () => {

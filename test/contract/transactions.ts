@@ -44,7 +44,9 @@ export function transactionsContract(store: () => Store): void {
   test("a closed store says so, closes twice, and calls it a passing fault", async () => {
     await store().close();
     await store().close();
-    const error = await store().write(nextRevision).catch((reason: unknown) => reason);
+    const error = await store()
+      .write(nextRevision)
+      .catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE" });
     expect(store().isTransient(error)).toBe(true);
     expect(() => store().upsertExecutions([executionRow()])).toThrow(/closed/);
