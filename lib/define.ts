@@ -75,7 +75,7 @@ export function prepareDefinition(definition: LooseDefinition): PreparedDefiniti
       apiKeyId,
       handler: handlerName,
       schema: plainSchema(schema, "input", "/schema"),
-      ...(outputSchema !== undefined && { outputSchema: plainSchema(outputSchema, "output", "/outputSchema") }),
+      outputSchema: outputSchema === undefined ? undefined : plainSchema(outputSchema, "output", "/outputSchema"),
     }),
   };
 }
