@@ -7,6 +7,7 @@ import type { Operation } from "../store/store.js";
 import { decodeContent, differingFields, type EncodedContent, type SkillContent } from "./content.js";
 import type { ParsedDefinition } from "./definition.js";
 import { isDeleted } from "./head.js";
+import { quoted } from "./reference.js";
 
 /** The key of one version. */
 export interface VersionKey {
@@ -72,8 +73,8 @@ export function* changeSetting(key: string, value: unknown): Operation<void> {
   yield* writeSetting(key, value);
 }
 
-function notFound({ name, version }: VersionKey): SkillError {
-  return new SkillError("SKILL_NOT_FOUND", `There is no skill ${name}@${version} of this owner.`);
+export function notFound({ name, version }: VersionKey): SkillError {
+  return new SkillError("SKILL_NOT_FOUND", `There is no skill ${quoted(`${name}@${version}`, 160)} of this owner.`);
 }
 
 /** The hash alone would call content that was damaged by hand the same. */

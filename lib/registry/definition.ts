@@ -148,8 +148,10 @@ function checkSchemaKind(value: unknown, pointer: string, faults: Fault[]): void
 }
 
 function checkTags(value: unknown, pointer: string, faults: Fault[]): void {
-  if (!Array.isArray(value)) return void faults.push({ pointer, message: "must be an array of strings" });
-  if (value.length > MAX_TAGS) return void faults.push({ pointer, message: `must have at most ${MAX_TAGS} tags` });
+  if (!Array.isArray(value) || value.length > MAX_TAGS) {
+    faults.push({ pointer, message: `must be an array of at most ${MAX_TAGS} strings` });
+    return;
+  }
   for (const [index, tag] of value.entries()) {
     const wrong = textFault(tag, 1, MAX_TAG_CHARS);
     if (wrong !== undefined) faults.push({ pointer: `${pointer}/${index}`, message: wrong });

@@ -13,17 +13,27 @@ import {
   type SkillMode,
   SYSTEM_OWNER,
 } from "../types.js";
-import { changeSetting, changeVersion, findUnchanged, removeVersions, type VersionKey, writeVersion } from "./changes.js";
+import {
+  changeSetting,
+  changeVersion,
+  findUnchanged,
+  notFound,
+  removeVersions,
+  type VersionKey,
+  writeVersion,
+} from "./changes.js";
 import { damaged, encodeContent, type SkillContent } from "./content.js";
 import { invalidDefinition, parseDefinition, parseUpdate, type SkillUpdate } from "./definition.js";
 import { matchesFilter, type SkillFilter, validateFilter } from "./filter.js";
 import { CatalogueCopy } from "./freshness.js";
 import { toHead, toSkill } from "./head.js";
+import type { RegisterOptions, Registry } from "./public.js";
 import { type ParsedReference, parseNameAndRange, parseReference, type ReferenceLike } from "./reference.js";
 import { type RunnableSkill, RunnableSkills } from "./runnable.js";
 
 export type { SkillUpdate } from "./definition.js";
 export type { SkillFilter } from "./filter.js";
+export { openRegistry, type RegisterOptions, type Registry } from "./public.js";
 export type { RunnableSkill } from "./runnable.js";
 
 export interface RegistryConfig {
@@ -34,28 +44,15 @@ export interface RegistryConfig {
   readonly now?: (() => number) | undefined;
 }
 
-export interface RegisterOptions {
-  /** Overwrite a version that exists with other content. Default false. */
-  readonly replace?: boolean | undefined;
-  /**
-   * Engine of the schemas' patterns. `linear` (default) bounds the schemas too, so that no definition can stop the server; `native` is
-   * JavaScript's own, for definitions that are the operator's own code.
-   */
-  readonly patterns?: Skill["patterns"] | undefined;
-}
-
 const MAX_REFERENCES = 1_000;
 const SKILLS_ENABLED = "skillsEnabled";
 
 /**
- * What skills exist, in every version and for every owner. Changes are stored at once and seen at once by this process, within a second by
- * others on the same database.
- *
- * Owners: what writes takes `apiKeyId` as the owner, `system` by default; what looks up takes it as the caller, `default` by default, who sees
- * own skills, and those of `system` under names of which it owns no version.
+ * The registry on an open database. What it inherits from `Registry` is described there; the rest is for the executor, which looks up a
+ * skill at every call.
  * @since 0.1.0
  */
-export class SkillRegistry {
+export class SkillRegistry implements Registry {
   readonly #store: Store;
   readonly #copy: CatalogueCopy;
   readonly #runnables: RunnableSkills;
@@ -77,19 +74,16 @@ export class SkillRegistry {
     return this.#copy.settings[SKILLS_ENABLED] !== false;
   }
 
-  /** Turns all skills on or off, for every process on the database. @throws INVALID_OPTION, STORE_UNAVAILABLE */
+  async getSkillsEnabled(): Promise<boolean> {
+    await this.#copy.ensureFresh();
+    return this.skillsEnabled;
+  }
+
   async setSkillsEnabled(enabled: boolean): Promise<void> {
     if (typeof enabled !== "boolean") throw new SkillError("INVALID_OPTION", "skillsEnabled must be true or false.");
     await this.#write(() => changeSetting(SKILLS_ENABLED, enabled));
   }
 
-  /**
-   * Registers a version. The same content again changes nothing and gives the stored skill. Schema, output schema, handler and run policy are
-   * immutable per version; `enabled`, `mode`, `description` and `tags` apply when the version is first registered, or again after `unregister`.
-   * @throws INVALID_DEFINITION with every fault and its JSON pointer
-   * @throws SKILL_CONFLICT the version exists, or was unregistered, with other content, and `replace` is not true
-   * @throws STORE_UNAVAILABLE
-   */
   async register(definition: SkillDefinition, options: RegisterOptions = {}): Promise<Skill> {
     const parsed = parseDefinition(definition, { patterns: options.patterns === "native" ? "native" : "linear" });
     const encoded = encodeContent(parsed.content);
@@ -99,11 +93,6 @@ export class SkillRegistry {
     return skillOf(row, parsed.content);
   }
 
-  /**
-   * Removes a version, or every version of the name, and gives how many there were. Executions stay. What was removed leaves a tombstone:
-   * registering other content under it needs `replace: true`.
-   * @throws STORE_UNAVAILABLE
-   */
   async unregister(name: string, version?: string, apiKeyId: string = SYSTEM_OWNER): Promise<number> {
     await this.#copy.catchUp();
     const heads = this.#copy.catalogue.owned(name, apiKeyId)?.heads() ?? [];
@@ -111,17 +100,12 @@ export class SkillRegistry {
     return keys.length === 0 ? 0 : this.#write(() => removeVersions(keys));
   }
 
-  /** The versions that match every given condition: by name, then owner, then newest first. @throws INVALID_OPTION, STORE_UNAVAILABLE */
   async list(filter: SkillFilter = {}): Promise<SkillHead[]> {
     validateFilter(filter);
     await this.#copy.ensureFresh();
     return this.#copy.catalogue.heads(filter.visibleTo).filter((head) => matchesFilter(head, filter));
   }
 
-  /**
-   * The skill that a reference means, or `undefined` when there is none. An exact reference finds a disabled version too.
-   * @throws INVALID_REFERENCE, STORED_SKILL_INVALID, STORE_UNAVAILABLE
-   */
   async getSkill(reference: ReferenceLike, apiKeyId: string = DEFAULT_CALLER): Promise<Skill | undefined> {
     const parsed = this.parse(reference);
     await this.#copy.ensureFresh();
@@ -130,28 +114,21 @@ export class SkillRegistry {
     return head && (await this.#runnables.get(head)).skill;
   }
 
-  /** The versions of a name that the caller sees, newest first, disabled ones too. @throws STORE_UNAVAILABLE */
   async getSkillVersions(name: string, apiKeyId: string = DEFAULT_CALLER): Promise<SkillHead[]> {
     await this.#copy.ensureFresh();
     return this.#copy.catalogue.visible(name, apiKeyId)?.heads() ?? [];
   }
 
-  /**
-   * The skill that a call of `name@range` would run.
-   * @throws INVALID_REFERENCE, SKILL_NOT_FOUND, SKILL_DISABLED, STORED_SKILL_INVALID, STORE_UNAVAILABLE
-   */
   async resolveVersion(name: string, range: string, apiKeyId: string = DEFAULT_CALLER): Promise<Skill> {
     const head = await this.resolve(parseNameAndRange(name, range), apiKeyId);
     return (await this.#runnables.get(head)).skill;
   }
 
-  /** @throws SKILL_NOT_FOUND, INVALID_DEFINITION, STORE_UNAVAILABLE */
   async setEnabled(name: string, version: string, enabled: boolean, apiKeyId: string = SYSTEM_OWNER): Promise<SkillHead> {
     if (typeof enabled !== "boolean") throw invalidDefinition([{ pointer: "/enabled", message: "must be true or false" }]);
     return this.#change({ apiKeyId, name, version }, { enabled: enabled ? 1 : 0 });
   }
 
-  /** @throws SKILL_NOT_FOUND, INVALID_DEFINITION, STORE_UNAVAILABLE */
   async setMode(name: string, version: string, mode: SkillMode, apiKeyId: string = SYSTEM_OWNER): Promise<SkillHead> {
     if (mode !== "on" && mode !== "off" && mode !== "auto") {
       throw invalidDefinition([{ pointer: "/mode", message: 'must be one of "on", "off", "auto"' }]);
@@ -159,7 +136,6 @@ export class SkillRegistry {
     return this.#change({ apiKeyId, name, version }, { mode });
   }
 
-  /** Changes description and tags. @throws SKILL_NOT_FOUND, INVALID_DEFINITION, STORE_UNAVAILABLE */
   async update(name: string, version: string, update: SkillUpdate, apiKeyId: string = SYSTEM_OWNER): Promise<SkillHead> {
     const { description, tags } = parseUpdate(update);
     const change = {
@@ -169,13 +145,11 @@ export class SkillRegistry {
     return this.#change({ apiKeyId, name, version }, change);
   }
 
-  /** Reads the whole catalogue anew. @throws STORE_UNAVAILABLE, STORE_INVALID */
   async loadFromDatabase(): Promise<void> {
     await this.#copy.reload();
   }
 
-  /** Forgets what is compiled and parsed; the next look-up asks the database whether anything changed. */
-  invalidateCache(): void {
+  async invalidateCache(): Promise<void> {
     this.#references.clear();
     this.#runnables.clear();
     this.#copy.expire();
@@ -211,10 +185,10 @@ export class SkillRegistry {
   }
 
   async #change(key: VersionKey, change: SkillChange): Promise<SkillHead> {
+    if (!Object.values(key).every((part) => typeof part === "string")) throw notFound(key);
     await this.#write(() => changeVersion(key, change));
     const head = this.#copy.catalogue.owned(key.name, key.apiKeyId)?.get(key.version);
-    if (head === undefined)
-      throw new SkillError("SKILL_NOT_FOUND", `There is no skill ${key.name}@${key.version} of this owner.`);
+    if (head === undefined) throw notFound(key);
     return head;
   }
 

@@ -16,7 +16,7 @@ interface Version {
 /** The versions of one name of one owner, newest first. */
 export class SkillVersions {
   readonly #versions: Version[] = [];
-  #exact = new Map<string, SkillHead>();
+  readonly #exact = new Map<string, SkillHead>();
   /** What each range resolved to; made when first needed, dropped at every change. Failures are not remembered. */
   #resolved: Map<string, SkillHead> | undefined;
 
