@@ -3,7 +3,14 @@ import type { FromSchema, JSONSchema } from "json-schema-to-ts";
 import { SkillError } from "./errors.js";
 import type { RegisteredHandler } from "./executor/handlers.js";
 import { isStandardSchema, type StandardSchema, toInputParser, toJsonSchema } from "./standard-schema.js";
-import { type Handler, type HandlerContext, type MaybePromise, type SkillDefinition, type SkillHandle, SYSTEM_OWNER } from "./types.js";
+import {
+  type Handler,
+  type HandlerContext,
+  type MaybePromise,
+  type SkillDefinition,
+  type SkillHandle,
+  SYSTEM_OWNER,
+} from "./types.js";
 
 /** Constraining by `JSONSchema` itself is too deep for the compiler (TS2589); `~standard` keeps Standard Schemas out. */
 export type PlainJsonSchema = { readonly [keyword: string]: unknown } & { readonly "~standard"?: never };
@@ -60,9 +67,13 @@ interface LooseDefinition extends DefineOptions {
 /** @throws INVALID_DEFINITION for what has no name or no function, and so no handle */
 export function prepareDefinition(definition: LooseDefinition): PreparedDefinition {
   const { name, version = "1.0.0", apiKeyId = SYSTEM_OWNER, schema, outputSchema, handler } = definition ?? {};
-  if (typeof name !== "string") throw new SkillError("INVALID_DEFINITION", "define() takes an object with a name, a schema and a handler.");
+  if (typeof name !== "string")
+    throw new SkillError("INVALID_DEFINITION", "define() takes an object with a name, a schema and a handler.");
   if (typeof handler !== "function")
-    throw new SkillError("INVALID_DEFINITION", `define(): the handler of ${JSON.stringify(name.slice(0, 100))} must be a function.`);
+    throw new SkillError(
+      "INVALID_DEFINITION",
+      `define(): the handler of ${JSON.stringify(name.slice(0, 100))} must be a function.`,
+    );
   const reference = `${name}@${version}`;
   const handlerName = `${apiKeyId === SYSTEM_OWNER ? "" : `${apiKeyId}:`}${reference}`;
   return {
@@ -81,5 +92,7 @@ export function prepareDefinition(definition: LooseDefinition): PreparedDefiniti
 }
 
 function plainSchema(schema: unknown, side: "input" | "output", pointer: string): SkillDefinition["schema"] {
-  return isStandardSchema(schema) ? toJsonSchema(schema as StandardSchemaV1, side, pointer) : (schema as SkillDefinition["schema"]);
+  return isStandardSchema(schema)
+    ? toJsonSchema(schema as StandardSchemaV1, side, pointer)
+    : (schema as SkillDefinition["schema"]);
 }

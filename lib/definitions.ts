@@ -45,7 +45,8 @@ export class Definitions {
   throwFault(): void {
     const [first, ...others] = this.#faults;
     if (first === undefined) return;
-    const message = others.length === 0 ? first.message : `${first.message} (${others.length} more definitions are at fault: see the log.)`;
+    const message =
+      others.length === 0 ? first.message : `${first.message} (${others.length} more definitions are at fault: see the log.)`;
     throw new SkillError(first.code, message, { cause: first, faults: first.faults });
   }
 

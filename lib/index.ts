@@ -1,6 +1,6 @@
 /** The public surface of everything that does not know Express. */
 
-export { SkillExecutor, SkillRegistry, defaultSkills, skillExecutor, skillRegistry } from "./default.js";
+export { defaultSkills, SkillExecutor, SkillRegistry, skillExecutor, skillRegistry } from "./default.js";
 export type { DefineOptions, DefineSkill, FromJsonSchema, PlainJsonSchema } from "./define.js";
 export {
   errorTable,

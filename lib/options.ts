@@ -1,5 +1,5 @@
-import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./executor/deadline.js";
 import { SkillError } from "./errors.js";
+import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./executor/deadline.js";
 import { suggestion } from "./nearest.js";
 import type { Logger } from "./types.js";
 
@@ -43,7 +43,10 @@ export interface SkillsConfig {
   };
 }
 
-const OPTIONS = { database: true, logger: true, timeoutMs: true, maxTimeoutMs: true, audit: true } satisfies Record<keyof SkillsOptions, true>;
+const OPTIONS = { database: true, logger: true, timeoutMs: true, maxTimeoutMs: true, audit: true } satisfies Record<
+  keyof SkillsOptions,
+  true
+>;
 
 const AUDIT_OPTIONS = {
   required: true,
@@ -59,7 +62,13 @@ const AUDIT_OPTIONS = {
  */
 export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
   checkKeys("options", options, Object.keys(OPTIONS));
-  const { database = "skills.db", logger = consoleLogger, timeoutMs = 30_000, maxTimeoutMs = MAX_TIMEOUT_MS, audit = {} } = options;
+  const {
+    database = "skills.db",
+    logger = consoleLogger,
+    timeoutMs = 30_000,
+    maxTimeoutMs = MAX_TIMEOUT_MS,
+    audit = {},
+  } = options;
   if (typeof database !== "string" || database === "" || database.includes("\0"))
     throw invalid('database must be a file, ":memory:" or a URL, as a string');
   checkLogger(logger);
@@ -91,7 +100,8 @@ export function checkKeys(what: string, value: unknown, valid: readonly string[]
 
 function checkLogger(logger: Logger): void {
   for (const method of ["debug", "info", "warn", "error"] as const) {
-    if (typeof logger?.[method] !== "function") throw invalid(`logger must have the methods debug, info, warn and error, as pino has; ${method} is missing`);
+    if (typeof logger?.[method] !== "function")
+      throw invalid(`logger must have the methods debug, info, warn and error, as pino has; ${method} is missing`);
   }
 }
 

@@ -70,7 +70,8 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
   const executor = new SkillExecutor({ ...config, maxBytes: config.audit.maxBytes }, rooms);
   const definitions = new Definitions(executor, logger);
   const registry = openRegistry(async () => (await settled()).registry);
-  const define = ((definition: Parameters<typeof prepareDefinition>[0]) => definitions.add(prepareDefinition(definition))) as DefineSkill;
+  const define = ((definition: Parameters<typeof prepareDefinition>[0]) =>
+    definitions.add(prepareDefinition(definition))) as DefineSkill;
 
   const kit: SkillsKit = {
     registry,
@@ -114,7 +115,11 @@ async function openKit(config: SkillsConfig, kit: SkillsKit): Promise<OpenKit> {
   }
 }
 
-function startAudit(store: Store, { audit: config, logger }: SkillsConfig, instance: Instance): { audit: Audit; close(): Promise<void> } {
+function startAudit(
+  store: Store,
+  { audit: config, logger }: SkillsConfig,
+  instance: Instance,
+): { audit: Audit; close(): Promise<void> } {
   const audit = config.enabled ? new AuditWriter(store, config, logger) : noAudit;
   const stopRetention = config.retentionDays === undefined ? () => {} : startRetention(store, config.retentionDays, logger);
   return {

@@ -5,7 +5,8 @@ import { toPointer } from "./executor/json.js";
 import type { SchemaObject } from "./types.js";
 
 /** A schema of zod 4, arktype and others that can check values and say what it is as JSON Schema (standardschema.dev). */
-export type StandardSchema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> & StandardJSONSchemaV1<Input, Output>;
+export type StandardSchema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
+  StandardJSONSchemaV1<Input, Output>;
 
 export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
   return ((typeof schema === "object" && schema !== null) || typeof schema === "function") && "~standard" in schema;
@@ -18,7 +19,10 @@ export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
 export function toJsonSchema(schema: StandardSchemaV1, side: "input" | "output", pointer: string): SchemaObject {
   const standard = schema["~standard"] as StandardSchema["~standard"];
   if (typeof standard.jsonSchema?.[side] !== "function") {
-    throw invalid(pointer, `is a Standard Schema of ${standard.vendor} without a JSON Schema side: use a newer version, or its converter`);
+    throw invalid(
+      pointer,
+      `is a Standard Schema of ${standard.vendor} without a JSON Schema side: use a newer version, or its converter`,
+    );
   }
   try {
     return standard.jsonSchema[side]({ target: "draft-2020-12" });
@@ -41,5 +45,8 @@ function toFault({ path = [], message }: StandardSchemaV1.Issue): Fault {
 }
 
 function invalid(pointer: string, message: string, cause?: unknown): SkillError {
-  return new SkillError("INVALID_DEFINITION", `The skill definition at ${pointer} ${message}.`, { cause, faults: [{ pointer, message }] });
+  return new SkillError("INVALID_DEFINITION", `The skill definition at ${pointer} ${message}.`, {
+    cause,
+    faults: [{ pointer, message }],
+  });
 }

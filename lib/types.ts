@@ -142,15 +142,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-export type ExecutionStatus =
-  | "QUEUED"
-  | "RUNNING"
-  | "SUCCESS"
-  | "ERROR"
-  | "TIMEOUT"
-  | "CANCELLED"
-  | "INTERRUPTED"
-  | "DENIED";
+export type ExecutionStatus = "QUEUED" | "RUNNING" | "SUCCESS" | "ERROR" | "TIMEOUT" | "CANCELLED" | "INTERRUPTED" | "DENIED";
 
 /** One call of one skill. `input` and `output` are complete in what `execute()` returns, redacted and cut in what is stored. */
 export interface SkillExecution<Output = Record<string, unknown>> {

@@ -38,7 +38,10 @@ export async function findRunnable(
   const name = `${head.name}@${head.version}`;
   if (head.mode === "off") throw new SkillError("SKILL_OFF", `${name} is switched off (its mode is "off").`);
   if (chain.length >= MAX_DEPTH) {
-    throw new SkillError("DEPTH_EXCEEDED", `Skills may call each other ${MAX_DEPTH} deep; the chain is ${[...chain, name].join(" > ")}.`);
+    throw new SkillError(
+      "DEPTH_EXCEEDED",
+      `Skills may call each other ${MAX_DEPTH} deep; the chain is ${[...chain, name].join(" > ")}.`,
+    );
   }
   return registry.runnable(head);
 }
@@ -69,7 +72,9 @@ export async function parseInput(
     if (faults.length > 0) throw invalidInput(runnable, faults);
     return { sent: value, text, input: value };
   }
-  const parsed = await Promise.resolve(value).then(handler.parseInput).catch((thrown: unknown) => Promise.reject(toFailure(thrown).error));
+  const parsed = await Promise.resolve(value)
+    .then(handler.parseInput)
+    .catch((thrown: unknown) => Promise.reject(toFailure(thrown).error));
   if (parsed.faults !== undefined) throw invalidInput(runnable, parsed.faults);
   return { sent: value, text, input: parsed.value };
 }

@@ -82,7 +82,12 @@ async function waitBefore(attempt: number, work: Work): Promise<Failure | undefi
 }
 
 function backoffMs(policy: RetryPolicy, attempt: number): number {
-  const { backoffMs = DEFAULT_BACKOFF_MS, factor = DEFAULT_FACTOR, maxBackoffMs = DEFAULT_MAX_BACKOFF_MS, jitter = true } = policy;
+  const {
+    backoffMs = DEFAULT_BACKOFF_MS,
+    factor = DEFAULT_FACTOR,
+    maxBackoffMs = DEFAULT_MAX_BACKOFF_MS,
+    jitter = true,
+  } = policy;
   const waitMs = Math.min(maxBackoffMs, backoffMs * factor ** (attempt - 1));
   return jitter ? waitMs * (0.5 + Math.random() / 2) : waitMs;
 }

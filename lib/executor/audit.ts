@@ -39,6 +39,7 @@ interface Waiting {
 
 /** Where calls note their states. */
 export interface Audit {
+  readonly keepsRows: boolean;
   /** @throws AUDIT_UNAVAILABLE when a state could not be written now: asked before a handler runs. */
   admit(): void;
   /** Notes a state; a state of the same call that still waits is replaced. */
@@ -55,6 +56,7 @@ export interface Audit {
 
 /** The audit of a kit with `audit: false`. */
 export const noAudit: Audit = Object.freeze({
+  keepsRows: false,
   admit() {},
   put() {},
   commit: () => Promise.resolve(),
@@ -68,6 +70,7 @@ export const noAudit: Audit = Object.freeze({
  * stay and are tried again every 5 to 100 ms.
  */
 export class AuditWriter implements Audit {
+  readonly keepsRows = true;
   readonly #store: Store;
   readonly #config: AuditConfig;
   readonly #logger: Logger;
@@ -175,7 +178,8 @@ export class AuditWriter implements Audit {
       if (this.#failures > 0) this.#logger.info({ failures: this.#failures }, "the audit is written again");
       this.#failures = 0;
     } catch (error) {
-      if (this.#failures++ === 0) this.#logger.error({ err: error, waiting: this.#waiting.size }, "the audit cannot be written; trying again");
+      if (this.#failures++ === 0)
+        this.#logger.error({ err: error, waiting: this.#waiting.size }, "the audit cannot be written; trying again");
     }
   }
 
@@ -198,7 +202,8 @@ export class AuditWriter implements Audit {
   #lose(id: string, waiting: Waiting, why: string, error?: unknown): void {
     this.#lost++;
     this.#waiting.delete(id);
-    if (waiting.settled.size === 0 || error === undefined) this.#logger.error({ executionId: id, err: error }, `an audit row is lost: ${why}`);
+    if (waiting.settled.size === 0 || error === undefined)
+      this.#logger.error({ executionId: id, err: error }, `an audit row is lost: ${why}`);
     const failure = error ?? unavailable(`The row of execution ${id} is lost: ${why}.`, id);
     for (const settle of waiting.settled) settle(this.#config.required || error !== undefined ? failure : undefined);
   }

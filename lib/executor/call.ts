@@ -1,5 +1,5 @@
 import { isSkillErrorCode, SkillError } from "../errors.js";
-import { type ParsedReference, parseReference, type ReferenceLike } from "../registry/reference.js";
+import type { ParsedReference, ReferenceLike } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
 import { insertExecution } from "../store/executions.js";
 import type { Store } from "../store/store.js";
@@ -93,8 +93,10 @@ class Call {
   async perform(): Promise<CallResult> {
     const { registry, handlers, store } = this.#rooms;
     const { input, caller, calling } = this.#request;
-    this.#reference = parseReference(this.#request.reference);
+    this.#reference = registry.parse(this.#request.reference);
     if (caller.idempotencyKey !== null) {
+      if (!this.#rooms.audit.keepsRows)
+        throw new SkillError("INVALID_OPTION", "An idempotencyKey needs the audit, which is off.");
       this.#requestHash = hashRequest(this.#reference, input);
       const earlier = await findEarlier(store, caller.apiKeyId, caller.idempotencyKey, this.#requestHash);
       if (earlier !== undefined) return replay(earlier);

@@ -29,11 +29,15 @@ const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
  * Completes the options of a call with what the calling skill's call says.
  * @throws INVALID_OPTION
  */
-export function parseCallOptions(options: CallOptions, calling: Omit<Caller, "signal" | "timeoutMs" | "idempotencyKey"> | undefined): Caller {
+export function parseCallOptions(
+  options: CallOptions,
+  calling: Omit<Caller, "signal" | "timeoutMs" | "idempotencyKey"> | undefined,
+): Caller {
   if (typeof options !== "object" || options === null)
     throw new SkillError("INVALID_OPTION", "The call options must be an object such as { apiKeyId, sessionId }.");
   for (const key of Object.keys(options)) {
-    if (!Object.hasOwn(KEYS, key)) throw new SkillError("INVALID_OPTION", `Unknown call option "${key}"${suggestion(key, Object.keys(KEYS))}.`);
+    if (!Object.hasOwn(KEYS, key))
+      throw new SkillError("INVALID_OPTION", `Unknown call option "${key}"${suggestion(key, Object.keys(KEYS))}.`);
   }
   const { signal, timeoutMs, idempotencyKey } = options;
   if (timeoutMs !== undefined) validateTimeoutMs(timeoutMs, "timeoutMs");
@@ -52,7 +56,10 @@ export function parseCallOptions(options: CallOptions, calling: Omit<Caller, "si
 function checkedId(name: keyof CallOptions, value: unknown, maxLength = MAX_ID_LENGTH): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && value.length >= 1 && value.length <= maxLength && !hasControlCharacter(value)) return value;
-  throw new SkillError("INVALID_OPTION", `The call option ${name} must be a string of 1 to ${maxLength} characters without control characters.`);
+  throw new SkillError(
+    "INVALID_OPTION",
+    `The call option ${name} must be a string of 1 to ${maxLength} characters without control characters.`,
+  );
 }
 
 function hasControlCharacter(text: string): boolean {

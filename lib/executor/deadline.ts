@@ -59,7 +59,10 @@ export class Deadline {
 
   #follow(signal: AbortSignal): void {
     const abort = () => this.abort(toReason(signal.reason));
-    if (signal.aborted) return abort();
+    if (signal.aborted) {
+      abort();
+      return;
+    }
     signal.addEventListener("abort", abort, { once: true });
     this.#detach.push(() => signal.removeEventListener("abort", abort));
   }
@@ -68,7 +71,10 @@ export class Deadline {
 /** @throws INVALID_OPTION unless `value` is a whole number of milliseconds from 1 to 2,147,483,647 */
 export function validateTimeoutMs(value: unknown, name: string): void {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_TIMEOUT_MS) return;
-  throw new SkillError("INVALID_OPTION", `${name} must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, got ${String(value)}.`);
+  throw new SkillError(
+    "INVALID_OPTION",
+    `${name} must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, got ${String(value)}.`,
+  );
 }
 
 /** Settles as `work` does, or rejects with the signal's reason as soon as it aborts; does not wait for work that ignores it. */

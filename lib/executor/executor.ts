@@ -66,8 +66,16 @@ export class SkillExecutor {
    *   with a row of status DENIED; AUDIT_UNAVAILABLE STORE_UNAVAILABLE SHUTTING_DOWN INVALID_OPTION without one
    * @since 0.1.0
    */
-  execute<Input, Output>(reference: SkillHandle<Input, Output>, input: NoInfer<Input>, call?: CallOptions): Promise<SkillExecution<Output>>;
-  execute<Output = Record<string, unknown>>(reference: string, input: unknown, call?: CallOptions): Promise<SkillExecution<Output>>;
+  execute<Input, Output>(
+    reference: SkillHandle<Input, Output>,
+    input: NoInfer<Input>,
+    call?: CallOptions,
+  ): Promise<SkillExecution<Output>>;
+  execute<Output = Record<string, unknown>>(
+    reference: string,
+    input: unknown,
+    call?: CallOptions,
+  ): Promise<SkillExecution<Output>>;
   async execute(reference: ReferenceLike, input: unknown, call: CallOptions = {}): Promise<SkillExecution<unknown>> {
     return (await this.#call(reference, input, call)).execution;
   }
@@ -144,7 +152,8 @@ export class SkillExecutor {
     const deadline = this.#running.get(id);
     if (deadline !== undefined) return deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
     const execution = await this.getExecution(id);
-    if (execution === undefined) throw new SkillError("EXECUTION_NOT_FOUND", `There is no execution ${JSON.stringify(String(id).slice(0, 100))}.`);
+    if (execution === undefined)
+      throw new SkillError("EXECUTION_NOT_FOUND", `There is no execution ${JSON.stringify(String(id).slice(0, 100))}.`);
     const where = execution.finishedAt === null ? "runs in another process" : `has ended as ${execution.status}`;
     throw new SkillError("EXECUTION_NOT_RUNNING", `Execution ${id} ${where}.`, { executionId: id });
   }
@@ -162,7 +171,8 @@ export class SkillExecutor {
       this.#onIdle = resolve;
     });
     const timer = setTimeout(() => {
-      for (const deadline of this.#running.values()) deadline.abort(new SkillError("SHUTTING_DOWN", "The server is shutting down."));
+      for (const deadline of this.#running.values())
+        deadline.abort(new SkillError("SHUTTING_DOWN", "The server is shutting down."));
     }, graceMs);
     await idle;
     clearTimeout(timer);
@@ -175,15 +185,21 @@ export class SkillExecutor {
       throw new SkillError("SHUTTING_DOWN", "The server is shutting down; no new call is started.", { retryAfterMs: 1_000 });
     this.#active++;
     try {
-      const rooms = this.#rooms ?? (await this.#opened());
+      const opened = this.#opened();
+      const rooms = opened instanceof Promise ? await opened : opened;
       return await performCall(rooms, { reference, input, caller, calling });
     } finally {
       if (--this.#active === 0) this.#onIdle?.();
     }
   }
 
-  async #opened(): Promise<CallRooms> {
-    const { kit, registry, store, audit, instanceId } = await this.#open();
+  /** No promise once the kit is open and every definition has been tried. */
+  #opened(): MaybePromise<CallRooms> {
+    const opened = this.#open();
+    return opened instanceof Promise ? opened.then((rooms) => this.#toCallRooms(rooms)) : this.#toCallRooms(opened);
+  }
+
+  #toCallRooms({ kit, registry, store, audit, instanceId }: ExecutorRooms): CallRooms {
     const { maxBytes, maxTimeoutMs, logger } = this.#config;
     this.#rooms ??= {
       kit,

@@ -40,7 +40,8 @@ export async function readCount(store: Store, filter: ExecutionFilter): Promise<
  */
 export async function readRepeatable(store: Store, id: string): Promise<ExecutionRow & { input: string }> {
   const row = await store.read(findExecution(id));
-  if (row === undefined) throw new SkillError("EXECUTION_NOT_FOUND", `There is no execution ${JSON.stringify(String(id).slice(0, 100))}.`);
+  if (row === undefined)
+    throw new SkillError("EXECUTION_NOT_FOUND", `There is no execution ${JSON.stringify(String(id).slice(0, 100))}.`);
   const { input } = row;
   if (input === null || row.input_state !== "whole") {
     const why = row.input_state === "none" ? "it was refused" : `its input was stored ${row.input_state}`;

@@ -20,17 +20,28 @@ export function hashRequest(reference: ParsedReference, input: unknown): string 
  * The stored execution of an earlier call of this owner with the same key, or `undefined` when there is none.
  * @throws IDEMPOTENCY_MISMATCH (another skill or input) IDEMPOTENCY_IN_PROGRESS (not finished) ANSWER_NOT_STORED (redacted or cut)
  */
-export async function findEarlier(store: Store, apiKeyId: string, key: string, requestHash: string): Promise<SkillExecution<unknown> | undefined> {
+export async function findEarlier(
+  store: Store,
+  apiKeyId: string,
+  key: string,
+  requestHash: string,
+): Promise<SkillExecution<unknown> | undefined> {
   const row = await store.read(findByIdempotencyKey(apiKeyId, key));
   if (row === undefined) return undefined;
   const executionId = row.id;
   if (row.request_hash !== requestHash)
-    throw new SkillError("IDEMPOTENCY_MISMATCH", "This idempotency key was used for another skill or another input.", { executionId });
-  if (row.finished_at === null) throw inProgress(executionId);
-  if (row.status === "SUCCESS" && row.output_state !== "whole")
-    throw new SkillError("ANSWER_NOT_STORED", `The answer of execution ${row.id} was stored ${row.output_state}, so it cannot be given again.`, {
+    throw new SkillError("IDEMPOTENCY_MISMATCH", "This idempotency key was used for another skill or another input.", {
       executionId,
     });
+  if (row.finished_at === null) throw inProgress(executionId);
+  if (row.status === "SUCCESS" && row.output_state !== "whole")
+    throw new SkillError(
+      "ANSWER_NOT_STORED",
+      `The answer of execution ${row.id} was stored ${row.output_state}, so it cannot be given again.`,
+      {
+        executionId,
+      },
+    );
   return fromRow(row);
 }
 

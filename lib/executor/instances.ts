@@ -1,5 +1,12 @@
 import { hostname } from "node:os";
-import { beatInstance, deleteInstance, insertInstance, interruptExecutionsOf, interruptOrphans, listInstances } from "../store/instances.js";
+import {
+  beatInstance,
+  deleteInstance,
+  insertInstance,
+  interruptExecutionsOf,
+  interruptOrphans,
+  listInstances,
+} from "../store/instances.js";
 import type { InstanceRow } from "../store/rows.js";
 import type { Store } from "../store/store.js";
 import type { Logger } from "../types.js";
@@ -41,7 +48,8 @@ export class Instance {
       for (const id of dead) yield* deleteInstance(id);
       return ofDead + (yield* interruptOrphans(nowIso));
     });
-    if (interrupted > 0) this.#logger.warn({ interrupted, instances: dead }, "executions of a process that ended are marked INTERRUPTED");
+    if (interrupted > 0)
+      this.#logger.warn({ interrupted, instances: dead }, "executions of a process that ended are marked INTERRUPTED");
     return interrupted;
   }
 
@@ -50,7 +58,10 @@ export class Instance {
     try {
       await this.#store.write(() => deleteInstance(this.id));
     } catch (error) {
-      this.#logger.warn({ err: error, instance: this.id }, "the instance's row could not be removed; it goes when its heartbeat is old");
+      this.#logger.warn(
+        { err: error, instance: this.id },
+        "the instance's row could not be removed; it goes when its heartbeat is old",
+      );
     }
   }
 

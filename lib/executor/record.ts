@@ -81,7 +81,11 @@ export function toRow(facts: CallFacts, state: CallState, maxBytes: number): Exe
   };
 }
 
-function toColumn(text: string | null, marks: SensitiveMarks | undefined, maxBytes: number): { text: string | null; state: StoredState } {
+function toColumn(
+  text: string | null,
+  marks: SensitiveMarks | undefined,
+  maxBytes: number,
+): { text: string | null; state: StoredState } {
   return text === null ? { text: null, state: "none" } : toStored(text, marks, maxBytes);
 }
 

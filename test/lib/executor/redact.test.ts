@@ -9,19 +9,38 @@ const stored = (value: unknown, marks?: SensitiveMarks, maxBytes = 65_536) => {
 };
 
 describe("a value under a key that looks like a secret", () => {
-  test.each(["password", "userPassword", "passwd", "DB_PASSWORD", "secret", "client_secret", "apiKey", "api_key", "x-api-key", "API KEY", "token"])(
-    "is redacted under %s",
-    (key) => {
-      expect(stored({ [key]: "hunter2", n: 1 })).toMatchObject({ value: { [key]: REDACTED, n: 1 }, state: "redacted" });
-    },
-  );
+  test.each([
+    "password",
+    "userPassword",
+    "passwd",
+    "DB_PASSWORD",
+    "secret",
+    "client_secret",
+    "apiKey",
+    "api_key",
+    "x-api-key",
+    "API KEY",
+    "token",
+  ])("is redacted under %s", (key) => {
+    expect(stored({ [key]: "hunter2", n: 1 })).toMatchObject({ value: { [key]: REDACTED, n: 1 }, state: "redacted" });
+  });
 
-  test.each(["accessToken", "refresh_token", "authorization", "Cookie", "privateKey", "connectionString", "jwt", "bearer", "credentials"])(
-    "is redacted under %s",
-    (key) => {
-      expect(stored([{ deep: [{ [key]: { any: "thing" } }] }])).toMatchObject({ value: [{ deep: [{ [key]: REDACTED }] }], state: "redacted" });
-    },
-  );
+  test.each([
+    "accessToken",
+    "refresh_token",
+    "authorization",
+    "Cookie",
+    "privateKey",
+    "connectionString",
+    "jwt",
+    "bearer",
+    "credentials",
+  ])("is redacted under %s", (key) => {
+    expect(stored([{ deep: [{ [key]: { any: "thing" } }] }])).toMatchObject({
+      value: [{ deep: [{ [key]: REDACTED }] }],
+      state: "redacted",
+    });
+  });
 
   test("is redacted when it is a number, unless it counts tokens", () => {
     expect(stored({ password: 123456 }).value).toEqual({ password: REDACTED });
@@ -31,9 +50,12 @@ describe("a value under a key that looks like a secret", () => {
     });
   });
 
-  test.each(["maxTokens", "tokenizer", "author", "key", "monkey", "text", "pass"])("is kept under %s, which is no secret", (key) => {
-    expect(stored({ [key]: "plain" })).toMatchObject({ value: { [key]: "plain" }, state: "whole" });
-  });
+  test.each(["maxTokens", "tokenizer", "author", "key", "monkey", "text", "pass"])(
+    "is kept under %s, which is no secret",
+    (key) => {
+      expect(stored({ [key]: "plain" })).toMatchObject({ value: { [key]: "plain" }, state: "whole" });
+    },
+  );
 
   test("never survives, at any depth and beside anything else", () => {
     const SECRET = "s3cr3t-value";
