@@ -99,7 +99,9 @@ export function invalidDefinition(faults: readonly Fault[], definition?: unknown
   const name = isObject(definition) && typeof definition["name"] === "string" ? definition["name"] : "";
   const of = nameFault(name) === undefined ? ` of ${name}` : "";
   const list = faults.map(({ pointer, message }) => `${pointer === "" ? "it" : pointer} ${message}`).join("; ");
-  return new SkillError("INVALID_DEFINITION", `The definition${of} is not valid: ${list}.`, { faults });
+  // Pointers hold the definition's own keys; a message goes to terminals.
+  const shown = list.replace(/\p{Cc}/gu, "?");
+  return new SkillError("INVALID_DEFINITION", `The definition${of} is not valid: ${shown}.`, { faults });
 }
 
 function parsedFields(value: unknown, table: FieldTable): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { nearest } from "../../nearest.js";
 import type { SchemaObject, Skill } from "../../types.js";
 import { pointerToken } from "../json.js";
 import { isKeyword, isSchemaObject, keywordNames, type Subschema, subschemasOf } from "./keywords.js";
-import { compileLinearPattern, StepBudget } from "./linear-pattern.js";
+import { checkPatternSyntax, compileLinearPattern, StepBudget } from "./linear-pattern.js";
 import { createLocalResolver, type LocalResolver } from "./local-reference.js";
 import { PatternRefusal } from "./pattern-translation.js";
 
@@ -63,6 +63,8 @@ class Inspection {
   #subschemas = 0;
   #listed = 0;
   #patternSize = 0;
+  /** Following references further could take for ever. */
+  #tooLarge = false;
 
   constructor(root: SchemaObject, patterns: Skill["patterns"]) {
     this.#resolve = createLocalResolver(root);
@@ -71,11 +73,12 @@ class Inspection {
 
   /** `outer`: the schemas that this one is inside of or was reached from. */
   visit(schema: unknown, pointer: string, outer: readonly object[]): void {
-    if (this.#isFull() || (this.#linear && !this.#countSubschema(pointer, outer.length))) return;
+    if (this.#tooLarge || this.#isFull() || (this.#linear && !this.#countSubschema(pointer, outer.length))) return;
     if (!isSchemaObject(schema)) return;
     if (!this.#linear && this.#visited.has(schema)) return;
     this.#visited.add(schema);
     this.#checkKeywords(schema, pointer, outer.length === 0);
+    if (typeof schema["pattern"] === "string") this.#addPattern(schema["pattern"], `${pointer}/pattern`);
     if (this.#linear) this.#checkCost(schema, pointer);
     const path = [...outer, schema];
     this.#followReferences(schema, pointer, path);
@@ -91,7 +94,7 @@ class Inspection {
 
   #visitInner(inner: Subschema, pointer: string, path: readonly object[]): void {
     const at = pointer + inner.pointer;
-    if (this.#linear && inner.keyword === "patternProperties" && inner.key !== undefined) this.#addPattern(inner.key, at);
+    if (inner.keyword === "patternProperties" && inner.key !== undefined) this.#addPattern(inner.key, at);
     this.visit(inner.schema, at, path);
   }
 
@@ -125,17 +128,18 @@ class Inspection {
   }
 
   #countSubschema(pointer: string, levels: number): boolean {
-    if (levels >= linearLimits.maxLevels) {
-      this.#add(pointer, `is nested more than ${linearLimits.maxLevels} levels deep, references followed`);
-      return false;
-    }
     this.#subschemas++;
-    return this.#within(this.#subschemas, linearLimits.maxSubschemas, "subschemas");
+    if (levels >= linearLimits.maxLevels) {
+      this.#tooLarge = true;
+      this.#add(pointer, `is nested more than ${linearLimits.maxLevels} levels deep, references followed`);
+    } else {
+      this.#tooLarge = !this.#within(this.#subschemas, linearLimits.maxSubschemas, "subschemas");
+    }
+    return !this.#tooLarge;
   }
 
   #checkCost(schema: SchemaObject, pointer: string): void {
-    const { pattern, maxItems } = schema;
-    if (typeof pattern === "string") this.#addPattern(pattern, `${pointer}/pattern`);
+    const { maxItems } = schema;
     if (schema["uniqueItems"] === true && !(typeof maxItems === "number" && maxItems <= linearLimits.maxUniqueItems)) {
       this.#add(`${pointer}/uniqueItems`, `is allowed only together with maxItems of at most ${linearLimits.maxUniqueItems}`);
     }
@@ -145,14 +149,21 @@ class Inspection {
 
   #addPattern(pattern: string, pointer: string): void {
     try {
-      const size = this.#patternSizes.get(pattern) ?? compileLinearPattern(pattern, new StepBudget()).size;
-      this.#patternSizes.set(pattern, size);
-      this.#patternSize += size;
+      if (this.#linear) this.#patternSize += this.#sizeOf(pattern);
+      else checkPatternSyntax(pattern);
       this.#within(this.#patternSize, linearLimits.maxPatternSize, "pattern instructions (a count such as {1,500} multiplies)");
     } catch (error) {
       if (!(error instanceof PatternRefusal)) throw error;
-      this.#add(pointer, `has a pattern that ${error.message}; patterns here run on a linear-time engine`);
+      const where = this.#linear ? "; patterns here run on a linear-time engine" : "";
+      this.#add(pointer, `has a pattern that ${error.message}${where}`);
     }
+  }
+
+  /** @throws PatternRefusal */
+  #sizeOf(pattern: string): number {
+    const size = this.#patternSizes.get(pattern) ?? compileLinearPattern(pattern, new StepBudget()).size;
+    this.#patternSizes.set(pattern, size);
+    return size;
   }
 
   /** One fault for each bound, when it is first passed. */

@@ -40,7 +40,7 @@ export interface LinearPattern {
  */
 export function compileLinearPattern(pattern: string, budget: StepBudget): LinearPattern {
   if (pattern.length > MAX_PATTERN_CHARS) throw new PatternRefusal(`is longer than ${MAX_PATTERN_CHARS} characters`);
-  checkSyntax(pattern);
+  checkPatternSyntax(pattern);
   const program = compile(translatePattern(pattern));
   const size = program.programSize();
   return {
@@ -53,7 +53,8 @@ export function compileLinearPattern(pattern: string, budget: StepBudget): Linea
   };
 }
 
-function checkSyntax(pattern: string): void {
+/** @throws PatternRefusal when the text is no pattern of JavaScript */
+export function checkPatternSyntax(pattern: string): void {
   try {
     new RegExp(pattern, "u");
   } catch {

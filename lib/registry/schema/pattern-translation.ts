@@ -134,7 +134,7 @@ function unicodeEscape(pattern: string, at: number): Part {
 
 function propertyEscape(pattern: string, at: number, letter: string): Part {
   const end = pattern.indexOf("}", at);
-  const name = pattern.slice(at + 3, end).replace(/^(?:Script|sc|Script_Extensions|scx|General_Category|gc)=/, "");
+  const name = pattern.slice(at + 3, end).replace(/^(?:Script|sc|General_Category|gc)=/, "");
   return [`\\${letter}{${LONG_CATEGORIES.get(name) ?? name}}`, end + 1];
 }
 
