@@ -5,7 +5,7 @@ import { pointerToken } from "../json.js";
 import { isKeyword, isSchemaObject, keywordNames, type Subschema, subschemasOf } from "./keywords.js";
 import { checkPatternSyntax, compileLinearPattern, StepBudget } from "./linear-pattern.js";
 import { createLocalResolver, type LocalResolver } from "./local-reference.js";
-import { PatternRefusal } from "./pattern-translation.js";
+import { MAX_PATTERN_SIZE, PatternRefusal } from "./pattern-translation.js";
 
 /** Bounds of a registrant's schema: a small one can stop a server, each of these is a way to do it. */
 export const linearLimits = {
@@ -16,7 +16,7 @@ export const linearLimits = {
   /** Values in `enum` and names in `required` and the like, every `$ref` followed: each is a comparison per value. */
   maxListed: 1_000,
   /** Instructions of all patterns together, every `$ref` followed. */
-  maxPatternSize: 4_000,
+  maxPatternSize: MAX_PATTERN_SIZE,
   maxUniqueItems: 100,
 } as const;
 
@@ -133,7 +133,7 @@ class Inspection {
       this.#tooLarge = true;
       this.#add(pointer, `is nested more than ${linearLimits.maxLevels} levels deep, references followed`);
     } else {
-      this.#tooLarge = !this.#within(this.#subschemas, linearLimits.maxSubschemas, "subschemas");
+      this.#tooLarge ||= !this.#within(this.#subschemas, linearLimits.maxSubschemas, "subschemas");
     }
     return !this.#tooLarge;
   }
@@ -151,7 +151,11 @@ class Inspection {
     try {
       if (this.#linear) this.#patternSize += this.#sizeOf(pattern);
       else checkPatternSyntax(pattern);
-      this.#within(this.#patternSize, linearLimits.maxPatternSize, "pattern instructions (a count such as {1,500} multiplies)");
+      this.#tooLarge ||= !this.#within(
+        this.#patternSize,
+        linearLimits.maxPatternSize,
+        "pattern instructions (a count such as {1,500} multiplies)",
+      );
     } catch (error) {
       if (!(error instanceof PatternRefusal)) throw error;
       const where = this.#linear ? "; patterns here run on a linear-time engine" : "";

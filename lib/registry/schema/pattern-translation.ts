@@ -1,5 +1,10 @@
+import { PatternSize } from "./pattern-size.js";
+
 /** A pattern that the linear-time engine cannot run. The message says why, without the pattern. */
 export class PatternRefusal extends Error {}
+
+/** Instructions of one pattern, and of all patterns of a schema. */
+export const MAX_PATTERN_SIZE = 4_000;
 
 /** What JavaScript counts as white space (ECMA-262, WhiteSpace and LineTerminator), as the inside of a class. */
 const SPACE = "\\x{9}-\\x{d}\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
@@ -35,15 +40,18 @@ const LONG_CATEGORIES: ReadonlyMap<string, string> = new Map([
 /**
  * Rewrites a JavaScript pattern (flag `u`, already known to be one) in RE2 syntax with the same meaning. RE2 reads `.`, `\s`, `[`
  * inside a class, `\u`, `\b` inside a class and named groups differently, so that passing the text on would change what a schema accepts.
- * @throws PatternRefusal for look-around, back-references and inline flags, which no linear-time engine has
+ * @throws PatternRefusal for look-around, back-references and inline flags, which no linear-time engine has, and for a pattern that is too large
  */
 export function translatePattern(pattern: string): string {
   let translated = "";
+  const size = new PatternSize();
   for (let at = 0; at < pattern.length; ) {
     const [text, next] = translatePart(pattern, at);
+    size.add(pattern.slice(at, next));
     translated += text;
     at = next;
   }
+  if (size.total > MAX_PATTERN_SIZE) throw new PatternRefusal(`becomes more than ${MAX_PATTERN_SIZE} instructions`);
   return translated;
 }
 

@@ -102,7 +102,7 @@ describe("what a linear-time engine lacks is refused with that reason", () => {
     ["\\Qa\\E", /no regular expression/],
     ["a**", /no regular expression/],
     ["a{1001}", /linear-time engine/],
-    ["(?:a{100}){100}", /linear-time engine/],
+    ["(?:a{100}){100}", /4000 instructions/],
     ["\\p{scx=Greek}", /linear-time engine/],
     ["a".repeat(2_001), /longer than 2000/],
     ["(".repeat(1_000), /no regular expression/],
@@ -128,6 +128,14 @@ test("any text is a pattern that compiles, or is refused: nothing else is thrown
     ),
     { numRuns: 3_000 },
   );
+});
+
+test("a short pattern of many counts is refused before it is compiled", () => {
+  const startedAt = performance.now();
+  for (const part of ["(?:a{1,900}|b{1,900})*", "(?:(?:(?:a{9}){9}){9})", "[^\\p{L}]{1000}", "(?:ab){999,}"]) {
+    expect(() => compile(part.repeat(Math.floor(2_000 / part.length)))).toThrow(/4000 instructions/);
+  }
+  expect(performance.now() - startedAt).toBeLessThan(500);
 });
 
 test("nested quantifiers do not multiply", () => {
