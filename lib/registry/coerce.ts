@@ -12,6 +12,8 @@ interface Wanted {
 }
 
 const MAX_LEVELS = 16;
+/** Schemas read for one property: a recursive schema doubles at every level. */
+const MAX_READ = 1_000;
 // JSON's form of a number (RFC 8259): no sign before it, no hexadecimal, no spaces. What is longer is no number that somebody typed.
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 const MAX_NUMBER_CHARS = 64;
@@ -62,6 +64,7 @@ function exactNumber(text: string): number | undefined {
 class TypeReader {
   readonly #root: SchemaObject;
   readonly #resolve: LocalResolver;
+  #read = 0;
 
   constructor(root: SchemaObject) {
     this.#root = root;
@@ -69,12 +72,13 @@ class TypeReader {
   }
 
   property(name: string): Wanted | undefined {
+    this.#read = 0;
     const schemas = this.#propertySchemas(this.#root, name, 0);
     return schemas.length === 0 ? undefined : this.#wantedBy({ allOf: schemas }, 0);
   }
 
   #propertySchemas(schema: unknown, name: string, level: number): unknown[] {
-    if (!isSchemaObject(schema) || level > MAX_LEVELS) return [];
+    if (!isSchemaObject(schema) || level > MAX_LEVELS || ++this.#read > MAX_READ) return [];
     const { properties } = schema;
     const own = isSchemaObject(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [];
     const parts = [this.#target(schema), ...listOf(schema["allOf"])];
@@ -87,7 +91,7 @@ class TypeReader {
 
   /** `undefined`: nothing is said about types, so text is as good as anything. */
   #wantedBy(schema: unknown, level: number): Wanted | undefined {
-    if (!isSchemaObject(schema) || level > MAX_LEVELS) return undefined;
+    if (!isSchemaObject(schema) || level > MAX_LEVELS || ++this.#read > MAX_READ) return undefined;
     const said: Wanted[] = [];
     const add = (wanted: Wanted | undefined) => wanted !== undefined && said.push(wanted);
     add(this.#typesOf(schema, level));
