@@ -1,7 +1,8 @@
 import { type Fault, SkillError } from "../errors.js";
 import type { ParsedReference } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
-import type { Handlers, RegisteredHandler } from "./handlers.js";
+import type { MaybePromise, SkillHead } from "../types.js";
+import type { Handlers, InputParser, ParsedInput, RegisteredHandler } from "./handlers.js";
 import { checkJson } from "./json.js";
 import { toFailure } from "./outcome.js";
 
@@ -24,13 +25,18 @@ export interface Admitted {
  * Finds the skill that a call runs, and that it may run: `chain` names the calls around it.
  * @throws SKILLS_DISABLED SKILL_NOT_FOUND SKILL_DISABLED SKILL_OFF DEPTH_EXCEEDED STORED_SKILL_INVALID STORE_UNAVAILABLE
  */
-export async function findRunnable(
+export function findRunnable(
   registry: SkillRegistry,
   reference: ParsedReference,
   apiKeyId: string,
   chain: readonly string[],
-): Promise<RunnableSkill> {
-  const head = await registry.resolve(reference, apiKeyId);
+): MaybePromise<RunnableSkill> {
+  const head = registry.resolve(reference, apiKeyId);
+  if (head instanceof Promise) return head.then((found) => runnableOf(registry, found, chain));
+  return runnableOf(registry, head, chain);
+}
+
+function runnableOf(registry: SkillRegistry, head: SkillHead, chain: readonly string[]): MaybePromise<RunnableSkill> {
   if (!registry.skillsEnabled) {
     const message = "Skills are switched off for this server (settings.skillsEnabled is false).";
     throw new SkillError("SKILLS_DISABLED", message, { retryAfterMs: SWITCHED_OFF_RETRY_AFTER_MS });
@@ -50,33 +56,40 @@ export async function findRunnable(
  * Finds the handler and checks the input.
  * @throws HANDLER_NOT_FOUND INVALID_INPUT
  */
-export async function admit(runnable: RunnableSkill, handlers: Handlers, sent: unknown): Promise<Admitted> {
+export function admit(runnable: RunnableSkill, handlers: Handlers, sent: unknown): MaybePromise<Admitted> {
   const handler = handlers.get(runnable.skill.handler);
-  return { runnable, handler, ...(await parseInput(runnable, handler, sent)) };
+  return parseInput(runnable, handler, sent);
 }
 
 /**
  * Checks an input by the handler's own parser when it has one, else by the skill's schema.
  * @throws INVALID_INPUT; SKILL_FAILED when the parser itself throws
  */
-export async function parseInput(
-  runnable: RunnableSkill,
-  handler: RegisteredHandler,
-  sent: unknown,
-): Promise<Pick<Admitted, "sent" | "text" | "input">> {
+export function parseInput(runnable: RunnableSkill, handler: RegisteredHandler, sent: unknown): MaybePromise<Admitted> {
   const json = checkJson(sent);
   if (!json.ok) throw invalidInput(runnable, [json.fault]);
   const { value, text } = json;
-  if (handler.parseInput === undefined) {
-    const faults = runnable.validateInput(value);
-    if (faults.length > 0) throw invalidInput(runnable, faults);
-    return { sent: value, text, input: value };
+  if (handler.parseInput !== undefined) return parseByHandler(runnable, handler, handler.parseInput, value, text);
+  const faults = runnable.validateInput(value);
+  if (faults.length > 0) throw invalidInput(runnable, faults);
+  return { runnable, handler, sent: value, text, input: value };
+}
+
+async function parseByHandler(
+  runnable: RunnableSkill,
+  handler: RegisteredHandler,
+  parse: InputParser,
+  sent: unknown,
+  text: string,
+): Promise<Admitted> {
+  let parsed: ParsedInput;
+  try {
+    parsed = await parse(sent);
+  } catch (thrown) {
+    throw toFailure(thrown).error;
   }
-  const parsed = await Promise.resolve(value)
-    .then(handler.parseInput)
-    .catch((thrown: unknown) => Promise.reject(toFailure(thrown).error));
   if (parsed.faults !== undefined) throw invalidInput(runnable, parsed.faults);
-  return { sent: value, text, input: parsed.value };
+  return { runnable, handler, sent, text, input: parsed.value };
 }
 
 function invalidInput({ skill }: RunnableSkill, faults: readonly Fault[]): SkillError {

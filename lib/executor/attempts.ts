@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "../errors.js";
 import type { RetryPolicy } from "../types.js";
-import { untilAborted } from "./deadline.js";
+import type { Deadline } from "./deadline.js";
 import { checkJson } from "./json.js";
 import { type Failure, type Outcome, toAborted, toFailure, toInvalidOutput } from "./outcome.js";
 
@@ -14,9 +14,9 @@ export interface Work {
   /** `name@version`. */
   readonly skill: string;
   readonly retry: RetryPolicy | undefined;
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
   /** Starts the handler; `attempt` is 1 for the first. */
-  start(attempt: number): Promise<unknown>;
+  start(attempt: number): unknown;
   validateOutput(output: unknown): readonly Fault[];
   /** Told when a handler ends after its call did, with what it threw. */
   onLateEnd(thrown: unknown): void;
@@ -25,8 +25,8 @@ export interface Work {
 export interface AttemptsResult {
   readonly outcome: Outcome;
   readonly attempts: number;
-  /** Settles when the last handler has ended, which may be after its call; never rejects. */
-  readonly ended: Promise<void>;
+  /** Settles when the last handler has ended, which may be after its call; never rejects. `undefined` when it has ended. */
+  readonly ended: Promise<void> | undefined;
 }
 
 /**
@@ -34,50 +34,66 @@ export interface AttemptsResult {
  * Invalid output, meant 4xx answers, refusals of skills it calls, and cancellations are never tried again.
  */
 export async function runAttempts(work: Work): Promise<AttemptsResult> {
-  let ended = Promise.resolve();
   for (let attempt = 1; ; attempt++) {
-    if (work.signal.aborted) return { outcome: toAborted(work.signal.reason), attempts: attempt - 1, ended };
-    const handler = work.start(attempt);
-    let settled = false;
-    ended = handler.then(
-      () => {
-        if (settled) work.onLateEnd(undefined);
-      },
-      (thrown) => {
-        if (settled) work.onLateEnd(thrown);
-      },
-    );
-    const outcome = await outcomeOf(work, handler);
-    settled = true;
+    if (work.deadline.reason !== undefined)
+      return { outcome: toAborted(work.deadline.reason), attempts: attempt - 1, ended: undefined };
+    const { outcome, ended } = await runOnce(work, attempt);
     if (outcome.status === "SUCCESS" || !mayTryAgain(outcome, attempt, work)) return { outcome, attempts: attempt, ended };
     const aborted = await waitBefore(attempt, work);
     if (aborted !== undefined) return { outcome: aborted, attempts: attempt, ended };
   }
 }
 
-async function outcomeOf(work: Work, handler: Promise<unknown>): Promise<Outcome> {
-  let output: unknown;
+async function runOnce(work: Work, attempt: number): Promise<Pick<AttemptsResult, "outcome" | "ended">> {
+  let handler: unknown;
   try {
-    output = await untilAborted(handler, work.signal);
+    handler = work.start(attempt);
   } catch (thrown) {
-    return work.signal.aborted ? toAborted(work.signal.reason) : toFailure(thrown);
+    return { outcome: toFailure(thrown), ended: undefined };
   }
+  if (!isPromise(handler)) return { outcome: outcomeOf(work, handler), ended: undefined };
+  try {
+    return { outcome: outcomeOf(work, await work.deadline.race(handler)), ended: undefined };
+  } catch (thrown) {
+    const { reason } = work.deadline;
+    return reason === undefined
+      ? { outcome: toFailure(thrown), ended: undefined }
+      : { outcome: toAborted(reason), ended: watch(work, handler) };
+  }
+}
+
+/** Reports how a handler ends whose call has ended. */
+function watch(work: Work, handler: PromiseLike<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const report = (thrown: unknown) => {
+      work.onLateEnd(thrown);
+      resolve();
+    };
+    handler.then(() => report(undefined), report);
+  });
+}
+
+function outcomeOf(work: Work, output: unknown): Outcome {
   const json = checkJson(output);
   if (!json.ok) return toInvalidOutput(work.skill, [json.fault]);
   const faults = work.validateOutput(json.value);
   return faults.length > 0 ? toInvalidOutput(work.skill, faults) : { status: "SUCCESS", output: json.value, text: json.text };
 }
 
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
 function mayTryAgain(failure: Failure, attempt: number, work: Work): boolean {
-  return failure.retryable && work.retry !== undefined && attempt <= work.retry.limit && !work.signal.aborted;
+  return failure.retryable && work.retry !== undefined && attempt <= work.retry.limit && work.deadline.reason === undefined;
 }
 
 async function waitBefore(attempt: number, work: Work): Promise<Failure | undefined> {
   try {
-    await sleep(backoffMs(work.retry as RetryPolicy, attempt), undefined, { signal: work.signal });
+    await sleep(backoffMs(work.retry as RetryPolicy, attempt), undefined, { signal: work.deadline.signal });
     return undefined;
   } catch {
-    return toAborted(work.signal.reason);
+    return toAborted(work.deadline.signal.reason);
   }
 }
 

@@ -7,6 +7,7 @@ const MAX_BATCH = 500;
 const MAX_WAITING = 10_000;
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 100;
+const NO_ERRORS: ReadonlyMap<string, unknown> = new Map();
 
 export interface AuditConfig {
   /** Whether a call needs its row: when false, calls go on without one and what was lost is counted and logged. */
@@ -34,7 +35,10 @@ export interface AuditStats {
 
 interface Waiting {
   entry: AuditEntry;
-  readonly settled: Set<(error: unknown) => void>;
+  /** Told once, when the entry is written or given up. */
+  settle: ((error: unknown) => void) | undefined;
+  /** When the call stops waiting, by the monotonic clock. */
+  expiresAtMs: number;
 }
 
 /** Where calls note their states. */
@@ -81,6 +85,8 @@ export class AuditWriter implements Audit {
   #written = 0;
   #lost = 0;
   #closed = false;
+  /** One timer for all who wait: they wait equally long, so the first is due first. */
+  #expiry: NodeJS.Timeout | undefined;
 
   constructor(store: Store, config: AuditConfig, logger: Logger) {
     this.#store = store;
@@ -101,19 +107,12 @@ export class AuditWriter implements Audit {
 
   commit(entry: AuditEntry): Promise<void> {
     const waiting = this.#enter(entry);
-    if (waiting === undefined || (!this.#config.required && this.#failures > 0)) return Promise.resolve();
+    if (!this.#config.required && (this.#failures > 0 || this.#closed)) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        waiting.settled.delete(settle);
-        if (!this.#config.required) return resolve();
-        reject(unavailable(`The row of execution ${entry.id} could not be written within ${this.#config.waitMs} ms.`, entry.id));
-      }, this.#config.waitMs);
-      const settle = (error: unknown) => {
-        clearTimeout(timer);
-        if (error === undefined) resolve();
-        else reject(error);
-      };
-      waiting.settled.add(settle);
+      waiting.expiresAtMs = performance.now() + this.#config.waitMs;
+      waiting.settle = (error) => (error === undefined ? resolve() : reject(error));
+      if (this.#closed) this.#lose(waiting, "the server is closed");
+      else this.#expiry ??= setTimeout(this.#expire, this.#config.waitMs);
     });
   }
 
@@ -128,23 +127,46 @@ export class AuditWriter implements Audit {
       if (this.#failures > 0) await new Promise((resolve) => setTimeout(resolve, FIRST_RETRY_MS));
     }
     this.#closed = true;
-    for (const [id, waiting] of this.#waiting) this.#lose(id, waiting, "the server closed before the row could be written");
+    clearTimeout(this.#expiry);
+    for (const waiting of this.#waiting.values()) this.#lose(waiting, "the server closed before the row could be written");
   }
 
-  #enter(entry: AuditEntry): Waiting | undefined {
+  #enter(entry: AuditEntry): Waiting {
     let waiting = this.#waiting.get(entry.id);
     if (waiting !== undefined) waiting.entry = entry;
     else {
       if (this.#waiting.size >= MAX_WAITING && !this.#config.required) this.#dropOldest();
-      waiting = { entry, settled: new Set() };
+      waiting = { entry, settle: undefined, expiresAtMs: Number.POSITIVE_INFINITY };
       this.#waiting.set(entry.id, waiting);
-    }
-    if (this.#closed) {
-      this.#lose(entry.id, waiting, "the server is closed");
-      return undefined;
     }
     this.#schedule();
     return waiting;
+  }
+
+  /** Those who waited long enough are told so; their entries stay, to be written when that is possible again. */
+  readonly #expire = () => {
+    this.#expiry = undefined;
+    const nowMs = performance.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.settle === undefined) continue;
+      if (waiting.expiresAtMs > nowMs) nextMs = Math.min(nextMs, waiting.expiresAtMs);
+      else
+        this.#tell(
+          waiting,
+          unavailable(
+            `The row of execution ${waiting.entry.id} could not be written within ${this.#config.waitMs} ms.`,
+            waiting.entry.id,
+          ),
+        );
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.#expiry = setTimeout(this.#expire, nextMs - nowMs);
+  };
+
+  #tell(waiting: Waiting, error: SkillError | undefined): void {
+    const { settle } = waiting;
+    waiting.settle = undefined;
+    settle?.(this.#config.required ? error : undefined);
   }
 
   #schedule(): void {
@@ -169,11 +191,9 @@ export class AuditWriter implements Audit {
   async #writeBatch(): Promise<void> {
     const batch = takeBatch(this.#waiting);
     if (batch.length === 0) return;
-    const rows: ExecutionRow[] = [];
-    for (const waiting of batch) rows.push(waiting.entry.render());
     const entries = batch.map((waiting) => waiting.entry);
     try {
-      const answer = this.#store.upsertExecutions(rows);
+      const answer = this.#store.upsertExecutions(entries.map((entry) => entry.render()));
       this.#settle(batch, entries, answer instanceof Promise ? await answer : answer);
       if (this.#failures > 0) this.#logger.info({ failures: this.#failures }, "the audit is written again");
       this.#failures = 0;
@@ -184,33 +204,44 @@ export class AuditWriter implements Audit {
   }
 
   #settle(batch: readonly Waiting[], entries: readonly AuditEntry[], refused: readonly RefusedRow[]): void {
-    const errors = new Map(refused.map((row) => [row.id, row.error]));
+    const errors = refused.length === 0 ? NO_ERRORS : new Map(refused.map((row) => [row.id, row.error]));
     for (const [index, waiting] of batch.entries()) {
       const entry = entries[index] as AuditEntry;
       if (errors.has(entry.id)) {
-        this.#lose(entry.id, waiting, "the database refused the row", errors.get(entry.id));
+        this.#refuse(waiting, errors.get(entry.id));
         continue;
       }
       this.#written++;
       // A later state may have come in while PostgreSQL wrote this one: it stays, and its waiters with it.
       if (waiting.entry !== entry) continue;
       this.#waiting.delete(entry.id);
-      for (const settle of waiting.settled) settle(undefined);
+      waiting.settle?.(undefined);
+    }
+    if (this.#waiting.size === 0) {
+      clearTimeout(this.#expiry);
+      this.#expiry = undefined;
     }
   }
 
-  #lose(id: string, waiting: Waiting, why: string, error?: unknown): void {
+  /** The database will never take this row: its own error goes to the call. */
+  #refuse(waiting: Waiting, error: unknown): void {
+    this.#lost++;
+    this.#waiting.delete(waiting.entry.id);
+    this.#logger.error({ executionId: waiting.entry.id, err: error }, "the database refused an audit row");
+    waiting.settle?.(error);
+  }
+
+  #lose(waiting: Waiting, why: string): void {
+    const { id } = waiting.entry;
     this.#lost++;
     this.#waiting.delete(id);
-    if (waiting.settled.size === 0 || error === undefined)
-      this.#logger.error({ executionId: id, err: error }, `an audit row is lost: ${why}`);
-    const failure = error ?? unavailable(`The row of execution ${id} is lost: ${why}.`, id);
-    for (const settle of waiting.settled) settle(this.#config.required || error !== undefined ? failure : undefined);
+    this.#logger.error({ executionId: id }, `an audit row is lost: ${why}`);
+    this.#tell(waiting, unavailable(`The row of execution ${id} is lost: ${why}.`, id));
   }
 
   #dropOldest(): void {
-    const oldest = this.#waiting.entries().next().value;
-    if (oldest !== undefined) this.#lose(oldest[0], oldest[1], `${MAX_WAITING} entries wait`);
+    const [oldest] = this.#waiting.values();
+    if (oldest !== undefined) this.#lose(oldest, `${MAX_WAITING} entries wait`);
   }
 }
 

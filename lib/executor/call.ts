@@ -101,8 +101,10 @@ class Call {
       const earlier = await findEarlier(store, caller.apiKeyId, caller.idempotencyKey, this.#requestHash);
       if (earlier !== undefined) return replay(earlier);
     }
-    this.#runnable = await findRunnable(registry, this.#reference, caller.apiKeyId, calling?.chain ?? []);
-    return this.#perform(await admit(this.#runnable, handlers, input));
+    const runnable = findRunnable(registry, this.#reference, caller.apiKeyId, calling?.chain ?? []);
+    this.#runnable = runnable instanceof Promise ? await runnable : runnable;
+    const admitted = admit(this.#runnable, handlers, input);
+    return this.#perform(admitted instanceof Promise ? await admitted : admitted);
   }
 
   /** Leaves a DENIED row, without input and without idempotency key: the key may be used again. */
@@ -121,15 +123,18 @@ class Call {
   async #perform(admitted: Admitted): Promise<CallResult> {
     const { skill } = admitted.runnable;
     const { caller, calling } = this.#request;
-    const deadline = new Deadline(this.#timeoutMs(skill.timeoutMs), [caller.signal, calling?.deadline.signal]);
+    const deadline = new Deadline(this.#timeoutMs(skill.timeoutMs));
+    if (calling !== undefined) deadline.followDeadline(calling.deadline);
+    if (caller.signal !== undefined) deadline.followSignal(caller.signal);
     const place = new Place();
     this.#rooms.onStart(this.#id, deadline);
     try {
-      place.release = await this.#rooms.limits.takePlace(skill, deadline.signal);
+      const taken = this.#rooms.limits.takePlace(skill, deadline);
+      if (taken !== undefined) place.release = await taken;
       const end = await this.#runGuarded(admitted, deadline, place);
       return await this.#finish(admitted, end, this.#requestHash);
     } catch (error) {
-      if (this.hasRow || !deadline.signal.aborted || error !== deadline.signal.reason) throw error;
+      if (this.hasRow || error !== deadline.reason) throw error;
       // Ended while it waited for a place: the handler never ran, so the idempotency key may be used again.
       return await this.#finish(admitted, { outcome: toAborted(error as SkillError), attempts: 0, durationMs: null }, null);
     } finally {
@@ -142,7 +147,8 @@ class Call {
   async #runGuarded(admitted: Admitted, deadline: Deadline, place: Place): Promise<End> {
     let end: End | undefined;
     await this.#rooms.limits.guard(admitted.runnable.skill, async () => {
-      await this.#begin(admitted, deadline);
+      if (this.#requestHash === null) this.#begin(admitted);
+      else await this.#beginCommitted(admitted, deadline);
       const startedAtMs = performance.now();
       const { outcome, attempts, ended } = await this.#attempt(admitted, deadline);
       place.ended = ended;
@@ -152,16 +158,17 @@ class Call {
     return end as unknown as End;
   }
 
-  /** Notes the RUNNING row. With an idempotency key it is committed before the handler starts, and its time does not count. */
-  async #begin(admitted: Admitted, deadline: Deadline): Promise<void> {
-    const { audit, store, maxBytes } = this.#rooms;
-    const facts = this.#facts(admitted.text, this.#requestHash);
-    if (this.#requestHash === null) {
-      this.hasRow = true;
-      return audit.put(toEntry(facts, RUNNING, maxBytes));
-    }
+  #begin(admitted: Admitted): void {
+    this.hasRow = true;
+    this.#rooms.audit.put(toEntry(this.#facts(admitted.text, null), RUNNING, this.#rooms.maxBytes));
+  }
+
+  /** With an idempotency key the RUNNING row is committed before the handler starts; that time does not count. */
+  async #beginCommitted(admitted: Admitted, deadline: Deadline): Promise<void> {
+    const { store, maxBytes } = this.#rooms;
+    const row = toRow(this.#facts(admitted.text, this.#requestHash), RUNNING, maxBytes);
     deadline.pause();
-    const inserted = await store.write(() => insertExecution(toRow(facts, RUNNING, maxBytes)));
+    const inserted = await store.write(() => insertExecution(row));
     deadline.resume();
     if (!inserted) throw inProgress();
     this.hasRow = true;
@@ -176,13 +183,14 @@ class Call {
     return runAttempts({
       skill: name,
       retry: skill.retry,
-      signal: deadline.signal,
+      deadline,
       validateOutput: runnable.validateOutput,
       start: (attempt) =>
-        runningCall.run(running, async () => {
+        runningCall.run(running, () => {
+          const context = createContext(running, skill, attempt);
+          if (attempt === 1) return run(input, context);
           // A handler may have changed its input: each further attempt gets what the caller sent.
-          const given = attempt === 1 ? input : (await parseInput(runnable, handler, JSON.parse(text))).input;
-          return run(given, createContext(running, skill, attempt));
+          return Promise.resolve(parseInput(runnable, handler, JSON.parse(text))).then((again) => run(again.input, context));
         }),
       onLateEnd: (thrown) => {
         const fields = { executionId: this.#id, skill: name, ...(thrown !== undefined && { err: thrown }) };
@@ -264,10 +272,12 @@ class Call {
 /** A concurrency place: given back when the handler has ended, which may be after the call when it ignores its signal. */
 class Place {
   release: (() => void) | undefined;
-  ended: Promise<void> = Promise.resolve();
+  ended: Promise<void> | undefined;
 
   releaseWhenEnded(): void {
-    if (this.release !== undefined) void this.ended.then(this.release);
+    if (this.release === undefined) return;
+    if (this.ended === undefined) this.release();
+    else void this.ended.then(this.release);
   }
 }
 

@@ -14,7 +14,7 @@ export function createContext(
   logger: Logger,
 ): HandlerContext {
   const { executionId, apiKeyId, sessionId, requestId, deadline } = call;
-  const fields = { executionId, requestId, skill: `${skill.name}@${skill.version}`, attempt };
+  const fields = () => ({ executionId, requestId, skill: `${skill.name}@${skill.version}`, attempt });
   return {
     executionId,
     skill: { name: skill.name, version: skill.version },
@@ -23,16 +23,18 @@ export function createContext(
     requestId,
     attempt,
     deadline: Date.now() + Math.round(deadline.endsAtMs - performance.now()),
-    signal: deadline.signal,
+    get signal() {
+      return deadline.signal;
+    },
     run: nested.run,
     execute: nested.execute,
     progress(fraction, message) {
       if (typeof fraction !== "number" || !(fraction >= 0 && fraction <= 1))
         throw new SkillError("INVALID_OPTION", `context.progress() takes a fraction from 0 to 1, got ${String(fraction)}.`);
-      logger.debug({ ...fields, fraction }, message ?? "progress");
+      logger.debug({ ...fields(), fraction }, message ?? "progress");
     },
     log(message, more) {
-      logger.info({ ...more, ...fields }, message);
+      logger.info({ ...more, ...fields() }, message);
     },
   };
 }

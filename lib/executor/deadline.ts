@@ -3,27 +3,37 @@ import { SkillError } from "../errors.js";
 /** The longest time limit: what a timer can hold (2^31-1 ms, about 24.8 days). */
 export const MAX_TIMEOUT_MS = 2_147_483_647;
 
-/** The clock of a call: one signal, aborted once, with a `SkillError` that says why. The first reason wins. */
+/**
+ * The clock of a call: it ends once, with a `SkillError` that says why. The first reason wins. The `AbortSignal` is made when somebody asks for
+ * it, since most calls never do and it costs more than the rest of the clock.
+ */
 export class Deadline {
-  readonly #controller = new AbortController();
   readonly #timeoutMs: number;
+  readonly #listeners = new Set<(reason: SkillError) => void>();
   readonly #detach: (() => void)[] = [];
+  #controller: AbortController | undefined;
+  #reason: SkillError | undefined;
   #timer: NodeJS.Timeout | undefined;
   #endsAtMs: number;
   #leftMs = 0;
 
-  /**
-   * Starts the clock: SKILL_TIMEOUT after `timeoutMs`. When one of `signals` aborts, its reason is taken over when that is a
-   * `SkillError` (a calling skill's), else it is SKILL_CANCELLED.
-   */
-  constructor(timeoutMs: number, signals: readonly (AbortSignal | undefined)[]) {
+  /** Starts the clock: SKILL_TIMEOUT after `timeoutMs`. */
+  constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
     this.#endsAtMs = performance.now() + timeoutMs;
-    this.#timer = setTimeout(this.#expire, timeoutMs);
-    for (const signal of signals) if (signal !== undefined) this.#follow(signal);
+    this.#timer = setTimeout(expire, timeoutMs, this);
+  }
+
+  /** Why it ended; `undefined` while it has not. */
+  get reason(): SkillError | undefined {
+    return this.#reason;
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
   }
 
@@ -33,31 +43,27 @@ export class Deadline {
   }
 
   abort(reason: SkillError): void {
-    this.#controller.abort(reason);
-  }
-
-  /** Stops the clock until `resume()`; the signals are still followed. */
-  pause(): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
     clearTimeout(this.#timer);
-    this.#leftMs = Math.max(0, this.#endsAtMs - performance.now());
+    // The call's own listeners come first: a handler that throws when its signal aborts is too late to change the outcome.
+    for (const listener of this.#listeners) listener(reason);
+    this.#controller?.abort(reason);
   }
 
-  resume(): void {
-    this.#endsAtMs = performance.now() + this.#leftMs;
-    this.#timer = setTimeout(this.#expire, this.#leftMs);
-  }
-
-  /** Ends the clock: no timer and no listener is left. */
-  clear(): void {
-    clearTimeout(this.#timer);
-    for (const detach of this.#detach) detach();
-  }
-
-  readonly #expire = () => {
+  /** Aborts with SKILL_TIMEOUT: its time is over. */
+  expire(): void {
     this.abort(new SkillError("SKILL_TIMEOUT", `The skill did not finish within ${Math.ceil(this.#timeoutMs)} ms.`));
-  };
+  }
 
-  #follow(signal: AbortSignal): void {
+  /** Calls `listener` when it ends, unless the function that is returned was called before. */
+  onAbort(listener: (reason: SkillError) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Ends when a caller's signal does, with SKILL_CANCELLED, or that signal's reason when it is a `SkillError`. */
+  followSignal(signal: AbortSignal): void {
     const abort = () => this.abort(toReason(signal.reason));
     if (signal.aborted) {
       abort();
@@ -66,6 +72,51 @@ export class Deadline {
     signal.addEventListener("abort", abort, { once: true });
     this.#detach.push(() => signal.removeEventListener("abort", abort));
   }
+
+  /** Ends when the calling skill's clock does, with its reason. */
+  followDeadline(calling: Deadline): void {
+    if (calling.reason !== undefined) this.abort(calling.reason);
+    else this.#detach.push(calling.onAbort((reason) => this.abort(reason)));
+  }
+
+  /** Settles as `work` does, or rejects with the reason as soon as there is one: work that ignores its signal is not waited for. */
+  race<T>(work: PromiseLike<T>): Promise<T> {
+    if (this.#reason !== undefined) return Promise.reject(this.#reason);
+    return new Promise<T>((resolve, reject) => {
+      const stop = this.onAbort(reject);
+      work.then(
+        (value) => {
+          stop();
+          resolve(value);
+        },
+        (thrown) => {
+          stop();
+          reject(thrown);
+        },
+      );
+    });
+  }
+
+  /** Stops the clock until `resume()`; it may still be aborted. */
+  pause(): void {
+    clearTimeout(this.#timer);
+    this.#leftMs = Math.max(0, this.#endsAtMs - performance.now());
+  }
+
+  resume(): void {
+    this.#endsAtMs = performance.now() + this.#leftMs;
+    if (this.#reason === undefined) this.#timer = setTimeout(expire, this.#leftMs, this);
+  }
+
+  /** Ends the clock: no timer and no listener is left. */
+  clear(): void {
+    clearTimeout(this.#timer);
+    for (const detach of this.#detach) detach();
+  }
+}
+
+function expire(deadline: Deadline): void {
+  deadline.expire();
 }
 
 /** @throws INVALID_OPTION unless `value` is a whole number of milliseconds from 1 to 2,147,483,647 */
@@ -75,16 +126,6 @@ export function validateTimeoutMs(value: unknown, name: string): void {
     "INVALID_OPTION",
     `${name} must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, got ${String(value)}.`,
   );
-}
-
-/** Settles as `work` does, or rejects with the signal's reason as soon as it aborts; does not wait for work that ignores it. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 function toReason(reason: unknown): SkillError {

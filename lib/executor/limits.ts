@@ -12,7 +12,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { SkillError } from "../errors.js";
 import type { BreakerPolicy, Skill } from "../types.js";
-import { untilAborted } from "./deadline.js";
+import type { Deadline } from "./deadline.js";
 import { isFailure, type Outcome } from "./outcome.js";
 
 const MAX_SKILLS = 10_000;
@@ -30,24 +30,13 @@ export class SkillLimits {
   readonly #limits = new LRUCache<string, Limits>({ max: MAX_SKILLS });
 
   /**
-   * Takes a place, waiting in the skill's queue when it has one. The function that is returned gives it back.
-   * @throws SKILL_BUSY; the signal's reason when it aborts while waiting
+   * Takes a place, waiting in the skill's queue when it has one. The function that is given back frees it; `undefined` when the skill has no
+   * limit.
+   * @throws SKILL_BUSY; the deadline's reason when it ends while waiting
    */
-  async takePlace(skill: Skill, signal: AbortSignal): Promise<() => void> {
-    const places = this.#of(skill).places;
-    if (places === undefined) return () => {};
-    const taken = new Promise<() => void>((resolve, reject) => {
-      const hold = () => new Promise<void>((release) => resolve(release));
-      places.execute(hold, signal).catch(reject);
-    });
-    try {
-      return await untilAborted(taken, signal);
-    } catch (error) {
-      // Aborted while it waited in the queue: the place may still be given to it later, and goes back at once.
-      taken.then((release) => release()).catch(() => {});
-      if (error instanceof BulkheadRejectedError) throw busy(skill, error);
-      throw error;
-    }
+  takePlace(skill: Skill, deadline: Deadline): Promise<() => void> | undefined {
+    const places = skill.concurrency && this.#of(skill).places;
+    return places && waitForPlace(skill, places, deadline);
   }
 
   /**
@@ -55,7 +44,7 @@ export class SkillLimits {
    * @throws CIRCUIT_OPEN; what `work` throws
    */
   async guard(skill: Skill, work: () => Promise<Outcome>): Promise<Outcome> {
-    const circuit = this.#of(skill).circuit;
+    const circuit = skill.breaker && this.#of(skill).circuit;
     if (circuit === undefined) return work();
     try {
       return await circuit.execute(work);
@@ -76,6 +65,20 @@ export class SkillLimits {
     };
     this.#limits.set(skill.id, made);
     return made;
+  }
+}
+
+async function waitForPlace(skill: Skill, places: BulkheadPolicy, deadline: Deadline): Promise<() => void> {
+  const taken = new Promise<() => void>((resolve, reject) => {
+    const hold = () => new Promise<void>((release) => resolve(release));
+    places.execute(hold).catch(reject);
+  });
+  try {
+    return await deadline.race(taken);
+  } catch (error) {
+    // Ended while it waited in the queue: the place may still be given to it later, and goes back at once.
+    taken.then((release) => release()).catch(() => {});
+    throw error instanceof BulkheadRejectedError ? busy(skill, error) : error;
   }
 }
 
