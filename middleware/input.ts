@@ -25,7 +25,10 @@ function inputSource(context: RequestContext, request: SkillsRequest): StepInput
     },
     query: asRecord(request.query),
     params: asRecord(request.params) as Readonly<Record<string, string | string[]>>,
-    results: context.results,
+    // A copy: as part of an input, the object itself would come to contain the output that is made of it.
+    get results() {
+      return Object.assign(Object.create(null) as typeof context.results, context.results);
+    },
   };
 }
 
