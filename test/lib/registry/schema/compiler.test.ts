@@ -291,7 +291,7 @@ describe("a value is checked", () => {
   });
 });
 
-test("five thousand schemas compile through recycled instances, and old validators keep working", () => {
+test("a thousand schemas compile through recycled instances, and old validators keep working", () => {
   const first = linear({ properties: { first: { pattern: "^a$" } } });
   for (let index = 0; index < 1_200; index++) linear({ properties: { [`p${index}`]: { pattern: `^${index}$` } } });
   expect(first({ first: "a" })).toEqual([]);
