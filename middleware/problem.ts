@@ -25,7 +25,12 @@ const MAX_DETAIL_LENGTH = 2_000;
 
 /** Decides what a client may learn of an error. Text of a 5xx is internal, but for codes that the error table marks as safe. */
 export function describeProblem(error: unknown): DescribedProblem {
-  return isSkillError(error) ? describeSkillError(error) : describeOther(error);
+  try {
+    return isSkillError(error) ? describeSkillError(error) : describeOther(error);
+  } catch {
+    // Anything can be thrown, also what throws when it is looked at.
+    return describeOther(undefined);
+  }
 }
 
 function describeSkillError(error: SkillError): DescribedProblem {

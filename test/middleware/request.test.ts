@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isSkillError, type RequestSkills, skill, skillErrors } from "../../middleware/index.js";
-import { newKit, objectSchema, post, send, serve, versions } from "./servers.js";
+import { newKit, post, send, serve, versions } from "./servers.js";
 
 describe.each(versions)("req.skills on Express $version", ({ express }) => {
   /** Runs `use` with the `req.skills` of a request and answers with what it gives. */
@@ -24,7 +24,7 @@ describe.each(versions)("req.skills on Express $version", ({ express }) => {
   function define(kit: ReturnType<typeof newKit>) {
     const add = kit.define({
       name: "add",
-      schema: objectSchema({ a: { type: "number" }, b: { type: "number" } }),
+      schema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
       handler: ({ a, b }, { requestId }) => ({ sum: a + b, requestId }),
     });
     const fail = kit.define({
@@ -104,9 +104,8 @@ describe.each(versions)("req.skills on Express $version", ({ express }) => {
       Object.getPrototypeOf(skills.results),
       Object.getPrototypeOf(skills.errors),
       skills.signal.aborted,
-      skills.signal === skills.signal,
     ]);
-    expect(answer.body).toEqual(["1.0.0", "function", null, null, false, true]);
+    expect(answer.body).toEqual(["1.0.0", "function", null, null, false]);
   });
 
   test("errors of a call can be told apart by code", async () => {

@@ -71,11 +71,6 @@ export function memoryLogger(): Logger & {
 
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** An object schema whose listed properties are required. */
-export function objectSchema<const Properties extends Record<string, object>>(properties: Properties) {
-  return { type: "object", properties, required: Object.keys(properties) } as const;
-}
-
 /** Waits until `isTrue` answers yes, at most ten seconds. */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 10_000;

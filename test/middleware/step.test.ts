@@ -1,9 +1,9 @@
 import createError from "http-errors";
 import { describe, expect, test } from "vitest";
 import { respond, SkillError, type SkillStep, skill, skillErrors } from "../../middleware/index.js";
-import { newKit, objectSchema, post, send, serve, until, versions } from "./servers.js";
+import { newKit, post, send, serve, until, versions } from "./servers.js";
 
-const textSchema = objectSchema({ text: { type: "string" } });
+const textSchema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
 
 function newWords(options?: Parameters<typeof newKit>[0]) {
   const kit = newKit(options);
