@@ -19,14 +19,15 @@ install_packages() {
   fi
 }
 
-# Its native part is downloaded, or else compiled, by its install script.
+# Its native part is downloaded, or else compiled, by its install script. When neither works npm leaves the whole package out, since it is
+# optional.
 build_sqlite() {
   if sqlite_works; then
     echo "setup: better-sqlite3 works"
     return
   fi
   command -v python3 >/dev/null && command -v make >/dev/null && command -v g++ >/dev/null || install_compiler
-  npm rebuild better-sqlite3
+  if [ -d node_modules/better-sqlite3 ]; then npm rebuild better-sqlite3; else npm ci --no-audit --no-fund; fi
   sqlite_works || fail "better-sqlite3 can't be loaded: see the lines above"
 }
 
