@@ -12,7 +12,7 @@ function newWords(options?: Parameters<typeof newKit>[0]) {
   const fail = kit.define({
     name: "fail",
     schema: { type: "object" },
-    handler: () => {
+    handler: (): unknown => {
       throw new Error("password=hunter2 in postgres://root:hunter2@db/x");
     },
   });
