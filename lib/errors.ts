@@ -140,3 +140,7 @@ export class SkillError extends Error {
 export function isSkillError(value: unknown): value is SkillError {
   return value instanceof SkillError;
 }
+
+export function isSkillErrorCode(value: unknown): value is SkillErrorCode {
+  return typeof value === "string" && Object.hasOwn(errorTable, value);
+}

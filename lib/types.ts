@@ -110,6 +110,14 @@ export interface Skill extends RunPolicy {
   readonly updatedAt: string;
 }
 
+/** Where a skill's schema marks a value as sensitive: property names to the marks below them, `*` for every item or property. */
+export interface SensitiveMarks {
+  /** The whole value here is sensitive. */
+  readonly here?: boolean | undefined;
+  readonly properties?: ReadonlyMap<string, SensitiveMarks> | undefined;
+  readonly items?: SensitiveMarks | undefined;
+}
+
 /** What the catalogue holds in memory of a version: everything but the content. */
 export interface SkillHead {
   readonly id: string;
@@ -207,12 +215,11 @@ export interface HandlerContext {
   /** Aborts at the deadline, on the caller's `signal`, when the client leaves, and at shutdown; `reason` is a `SkillError`. */
   readonly signal: AbortSignal;
   /** Runs another skill as this caller, within this deadline; returns its output or throws. */
-  run<Output = unknown>(reference: string | SkillHandle<never, Output>, input: unknown): Promise<Output>;
+  run<Input, Output>(reference: SkillHandle<Input, Output>, input: NoInfer<Input>): Promise<Output>;
+  run<Output = unknown>(reference: string, input: unknown): Promise<Output>;
   /** Like `run`, but returns the execution whatever its status. Refusals throw. */
-  execute<Output = Record<string, unknown>>(
-    reference: string | SkillHandle<never, Output>,
-    input: unknown,
-  ): Promise<SkillExecution<Output>>;
+  execute<Input, Output>(reference: SkillHandle<Input, Output>, input: NoInfer<Input>): Promise<SkillExecution<Output>>;
+  execute<Output = Record<string, unknown>>(reference: string, input: unknown): Promise<SkillExecution<Output>>;
   /** Says how far the work is: `fraction` is 0 to 1. */
   progress(fraction: number, message?: string): void;
   /** A line for the operator's log, with the execution's id. */

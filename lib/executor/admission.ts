@@ -1,0 +1,100 @@
+import { type Fault, SkillError } from "../errors.js";
+import type { ParsedReference } from "../registry/reference.js";
+import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
+import type { MaybePromise, SkillHead } from "../types.js";
+import type { Handlers, InputParser, ParsedInput, RegisteredHandler } from "./handlers.js";
+import { checkJson } from "./json.js";
+import { toFailure } from "./outcome.js";
+
+const MAX_DEPTH = 16;
+const SWITCHED_OFF_RETRY_AFTER_MS = 30_000;
+
+/** A call that may start. */
+export interface Admitted {
+  readonly runnable: RunnableSkill;
+  readonly handler: RegisteredHandler;
+  /** The input that the caller sent. */
+  readonly sent: unknown;
+  /** The same as JSON. */
+  readonly text: string;
+  /** What the handler receives. */
+  readonly input: unknown;
+}
+
+/**
+ * Finds the skill that a call runs, and that it may run: `chain` names the calls around it.
+ * @throws SKILLS_DISABLED SKILL_NOT_FOUND SKILL_DISABLED SKILL_OFF DEPTH_EXCEEDED STORED_SKILL_INVALID STORE_UNAVAILABLE
+ */
+export function findRunnable(
+  registry: SkillRegistry,
+  reference: ParsedReference,
+  apiKeyId: string,
+  chain: readonly string[],
+): MaybePromise<RunnableSkill> {
+  const head = registry.resolve(reference, apiKeyId);
+  if (head instanceof Promise) return head.then((found) => runnableOf(registry, found, chain));
+  return runnableOf(registry, head, chain);
+}
+
+function runnableOf(registry: SkillRegistry, head: SkillHead, chain: readonly string[]): MaybePromise<RunnableSkill> {
+  if (!registry.skillsEnabled) {
+    const message = "Skills are switched off for this server (settings.skillsEnabled is false).";
+    throw new SkillError("SKILLS_DISABLED", message, { retryAfterMs: SWITCHED_OFF_RETRY_AFTER_MS });
+  }
+  const name = `${head.name}@${head.version}`;
+  if (head.mode === "off") throw new SkillError("SKILL_OFF", `${name} is switched off (its mode is "off").`);
+  if (chain.length >= MAX_DEPTH) {
+    throw new SkillError(
+      "DEPTH_EXCEEDED",
+      `Skills may call each other ${MAX_DEPTH} deep; the chain is ${[...chain, name].join(" > ")}.`,
+    );
+  }
+  return registry.runnable(head);
+}
+
+/**
+ * Finds the handler and checks the input.
+ * @throws HANDLER_NOT_FOUND INVALID_INPUT
+ */
+export function admit(runnable: RunnableSkill, handlers: Handlers, sent: unknown): MaybePromise<Admitted> {
+  const handler = handlers.get(runnable.skill.handler);
+  return parseInput(runnable, handler, sent);
+}
+
+/**
+ * Checks an input by the handler's own parser when it has one, else by the skill's schema.
+ * @throws INVALID_INPUT; SKILL_FAILED when the parser itself throws
+ */
+export function parseInput(runnable: RunnableSkill, handler: RegisteredHandler, sent: unknown): MaybePromise<Admitted> {
+  const json = checkJson(sent);
+  if (!json.ok) throw invalidInput(runnable, [json.fault]);
+  const { value, text } = json;
+  if (handler.parseInput !== undefined) return parseByHandler(runnable, handler, handler.parseInput, value, text);
+  const faults = runnable.validateInput(value);
+  if (faults.length > 0) throw invalidInput(runnable, faults);
+  return { runnable, handler, sent: value, text, input: value };
+}
+
+async function parseByHandler(
+  runnable: RunnableSkill,
+  handler: RegisteredHandler,
+  parse: InputParser,
+  sent: unknown,
+  text: string,
+): Promise<Admitted> {
+  let parsed: ParsedInput;
+  try {
+    parsed = await parse(sent);
+  } catch (thrown) {
+    throw toFailure(thrown).error;
+  }
+  if (parsed.faults !== undefined) throw invalidInput(runnable, parsed.faults);
+  return { runnable, handler, sent, text, input: parsed.value };
+}
+
+function invalidInput({ skill }: RunnableSkill, faults: readonly Fault[]): SkillError {
+  const first = faults[0];
+  const where = first === undefined || first.pointer === "" ? "the input" : `the input at ${first.pointer}`;
+  const message = `${skill.name}@${skill.version}: ${where} ${first?.message ?? "does not match the schema"}.`;
+  return new SkillError("INVALID_INPUT", message, { faults });
+}

@@ -1,0 +1,300 @@
+import { isSkillErrorCode, SkillError } from "../errors.js";
+import type { ParsedReference, ReferenceLike } from "../registry/reference.js";
+import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
+import { insertExecution } from "../store/executions.js";
+import type { Store } from "../store/store.js";
+import type { HandlerContext, Logger, SkillExecution } from "../types.js";
+import { type Admitted, admit, findRunnable, parseInput } from "./admission.js";
+import { type AttemptsResult, runAttempts } from "./attempts.js";
+import type { Audit } from "./audit.js";
+import type { Caller } from "./caller.js";
+import { Deadline } from "./deadline.js";
+import type { Handlers } from "./handlers.js";
+import { findEarlier, hashRequest, inProgress } from "./idempotency.js";
+import type { SkillLimits } from "./limits.js";
+import { type Outcome, storableMessage, toAborted } from "./outcome.js";
+import { type CallFacts, type CallState, RUNNING, toEntry, toExecution, toRow } from "./record.js";
+import { type RunningCall, runningCall } from "./running.js";
+
+/** What a call needs of the open kit. */
+export interface CallRooms {
+  readonly kit: object;
+  readonly registry: SkillRegistry;
+  readonly store: Store;
+  readonly audit: Audit;
+  readonly handlers: Handlers;
+  readonly limits: SkillLimits;
+  readonly logger: Logger;
+  readonly instanceId: string;
+  readonly maxBytes: number;
+  readonly maxTimeoutMs: number;
+  nextId(): string;
+  defaultTimeoutMs(): number;
+  /** The context that a handler gets. */
+  createContext(running: RunningCall, skill: { name: string; version: string }, attempt: number): HandlerContext;
+  /** Told when a call starts waiting for its place, and when it has ended. */
+  onStart(id: string, deadline: Deadline): unknown;
+  onEnd(id: string): unknown;
+}
+
+export interface CallRequest {
+  readonly reference: ReferenceLike;
+  readonly input: unknown;
+  readonly caller: Caller;
+  /** The call whose handler makes this one, of any kit: its deadline and chain go on. */
+  readonly calling: RunningCall | undefined;
+}
+
+export interface CallResult {
+  readonly execution: SkillExecution<unknown>;
+  /** What `run()` throws; `undefined` on success. */
+  readonly error: SkillError | undefined;
+}
+
+/**
+ * One call, from its admission to its committed row.
+ * @throws what refuses it, once its DENIED row is committed; AUDIT_UNAVAILABLE
+ */
+export async function performCall(rooms: CallRooms, request: CallRequest): Promise<CallResult> {
+  rooms.audit.admit();
+  const call = new Call(rooms, request);
+  try {
+    return await call.perform();
+  } catch (error) {
+    if (error instanceof SkillError && !call.hasRow) await call.deny(error);
+    throw error;
+  }
+}
+
+interface End {
+  readonly outcome: Outcome;
+  readonly attempts: number;
+  readonly durationMs: number | null;
+}
+
+class Call {
+  readonly #rooms: CallRooms;
+  readonly #request: CallRequest;
+  readonly #id: string;
+  readonly #createdAt = new Date().toISOString();
+  #reference: ParsedReference | undefined;
+  #runnable: RunnableSkill | undefined;
+  /** Set when the call has an idempotency key. */
+  #requestHash: string | null = null;
+  /** Whether the call has a row: an error before that is a refusal. */
+  hasRow = false;
+
+  constructor(rooms: CallRooms, request: CallRequest) {
+    this.#rooms = rooms;
+    this.#request = request;
+    this.#id = rooms.nextId();
+  }
+
+  async perform(): Promise<CallResult> {
+    const { registry, handlers, store } = this.#rooms;
+    const { input, caller, calling } = this.#request;
+    this.#reference = registry.parse(this.#request.reference);
+    if (caller.idempotencyKey !== null) {
+      if (!this.#rooms.audit.keepsRows)
+        throw new SkillError("INVALID_OPTION", "An idempotencyKey needs the audit, which is off.");
+      this.#requestHash = hashRequest(this.#reference, input);
+      const earlier = await findEarlier(store, caller.apiKeyId, caller.idempotencyKey, this.#requestHash);
+      if (earlier !== undefined) return replay(earlier);
+    }
+    const runnable = findRunnable(registry, this.#reference, caller.apiKeyId, calling?.chain ?? []);
+    this.#runnable = runnable instanceof Promise ? await runnable : runnable;
+    const admitted = admit(this.#runnable, handlers, input);
+    return this.#perform(admitted instanceof Promise ? await admitted : admitted);
+  }
+
+  /** Leaves a DENIED row, without input and without idempotency key: the key may be used again. */
+  async deny(error: SkillError): Promise<void> {
+    error.executionId ??= this.#id;
+    const state: CallState = {
+      ...RUNNING,
+      status: "DENIED",
+      errorCode: error.code,
+      errorMessage: storableMessage(error.message),
+      finishedAt: new Date().toISOString(),
+    };
+    await this.#rooms.audit.commit(toEntry(this.#facts(null, null), state, this.#rooms.maxBytes));
+  }
+
+  async #perform(admitted: Admitted): Promise<CallResult> {
+    const { skill } = admitted.runnable;
+    const { caller, calling } = this.#request;
+    const deadline = new Deadline(this.#timeoutMs(skill.timeoutMs));
+    if (calling !== undefined) deadline.followDeadline(calling.deadline);
+    if (caller.signal !== undefined) deadline.followSignal(caller.signal);
+    const place = new Place();
+    this.#rooms.onStart(this.#id, deadline);
+    try {
+      const taken = this.#rooms.limits.takePlace(skill, deadline);
+      if (taken !== undefined) place.release = await taken;
+      const end = await this.#runGuarded(admitted, deadline, place);
+      return await this.#finish(admitted, end, this.#requestHash);
+    } catch (error) {
+      if (this.hasRow || error !== deadline.reason) throw error;
+      // Ended while it waited for a place: the handler never ran, so the idempotency key may be used again.
+      return await this.#finish(admitted, { outcome: toAborted(error as SkillError), attempts: 0, durationMs: null }, null);
+    } finally {
+      deadline.clear();
+      place.releaseWhenEnded();
+      this.#rooms.onEnd(this.#id);
+    }
+  }
+
+  async #runGuarded(admitted: Admitted, deadline: Deadline, place: Place): Promise<End> {
+    let end: End | undefined;
+    await this.#rooms.limits.guard(admitted.runnable.skill, async () => {
+      if (this.#requestHash === null) this.#begin(admitted);
+      else await this.#beginCommitted(admitted, deadline);
+      const startedAtMs = performance.now();
+      const { outcome, attempts, ended } = await this.#attempt(admitted, deadline);
+      place.ended = ended;
+      end = { outcome, attempts, durationMs: performance.now() - startedAtMs };
+      return outcome;
+    });
+    return end as unknown as End;
+  }
+
+  #begin(admitted: Admitted): void {
+    this.hasRow = true;
+    this.#rooms.audit.put(toEntry(this.#facts(admitted.text, null), RUNNING, this.#rooms.maxBytes));
+  }
+
+  /** With an idempotency key the RUNNING row is committed before the handler starts; that time does not count. */
+  async #beginCommitted(admitted: Admitted, deadline: Deadline): Promise<void> {
+    const { store, maxBytes } = this.#rooms;
+    const row = toRow(this.#facts(admitted.text, this.#requestHash), RUNNING, maxBytes);
+    deadline.pause();
+    const inserted = await store.write(() => insertExecution(row));
+    deadline.resume();
+    if (!inserted) throw inProgress();
+    this.hasRow = true;
+  }
+
+  #attempt({ runnable, handler, input, text }: Admitted, deadline: Deadline): Promise<AttemptsResult> {
+    const { skill } = runnable;
+    const { logger, createContext } = this.#rooms;
+    const name = `${skill.name}@${skill.version}`;
+    const running = this.#running(name, deadline);
+    const run = handler.run as (input: unknown, context: HandlerContext) => unknown;
+    return runAttempts({
+      skill: name,
+      retry: skill.retry,
+      deadline,
+      validateOutput: runnable.validateOutput,
+      start: (attempt) =>
+        runningCall.run(running, () => {
+          const context = createContext(running, skill, attempt);
+          if (attempt === 1) return run(input, context);
+          // A handler may have changed its input: each further attempt gets what the caller sent.
+          return Promise.resolve(parseInput(runnable, handler, JSON.parse(text))).then((again) => run(again.input, context));
+        }),
+      onLateEnd: (thrown) => {
+        const fields = { executionId: this.#id, skill: name, ...(thrown !== undefined && { err: thrown }) };
+        logger.warn(fields, thrown === undefined ? "a handler ended after its call" : "a handler failed after its call");
+      },
+    });
+  }
+
+  async #finish(admitted: Admitted, { outcome, attempts, durationMs }: End, requestHash: string | null): Promise<CallResult> {
+    const facts = this.#facts(admitted.text, requestHash);
+    const error = outcome.error && ofExecution(outcome.error, this.#id);
+    const state: CallState = {
+      status: outcome.status,
+      outputText: outcome.error === undefined ? outcome.text : null,
+      errorCode: error?.code ?? null,
+      errorMessage: error === undefined ? null : storableMessage(error.message),
+      attempts,
+      durationMs: durationMs === null ? null : Math.round(durationMs * 1000) / 1000,
+      finishedAt: new Date().toISOString(),
+    };
+    this.hasRow = true;
+    await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
+    const output = outcome.error === undefined ? outcome.output : null;
+    return { execution: toExecution(facts, state, admitted.sent, output), error };
+  }
+
+  #timeoutMs(ofSkill: number | undefined): number {
+    const { caller, calling } = this.#request;
+    const own = caller.timeoutMs ?? ofSkill ?? this.#rooms.defaultTimeoutMs();
+    const leftMs = calling === undefined ? Number.POSITIVE_INFINITY : calling.deadline.endsAtMs - performance.now();
+    return Math.max(0, Math.min(own, leftMs, this.#rooms.maxTimeoutMs));
+  }
+
+  /** The calling execution when it is of this kit, so that its row can be the parent. */
+  #parent(): RunningCall | undefined {
+    const { calling } = this.#request;
+    return calling?.kit === this.#rooms.kit ? calling : undefined;
+  }
+
+  #running(skill: string, deadline: Deadline): RunningCall {
+    const { caller, calling } = this.#request;
+    return {
+      kit: this.#rooms.kit,
+      executionId: this.#id,
+      rootId: this.#parent()?.rootId ?? this.#id,
+      apiKeyId: caller.apiKeyId,
+      sessionId: caller.sessionId,
+      requestId: caller.requestId,
+      deadline,
+      chain: [...(calling?.chain ?? []), skill],
+    };
+  }
+
+  #facts(inputText: string | null, requestHash: string | null): CallFacts {
+    const { caller } = this.#request;
+    const parent = this.#parent();
+    const skill = this.#runnable?.skill;
+    return {
+      id: this.#id,
+      skillId: skill?.id ?? null,
+      skillName: skill?.name ?? this.#reference?.name ?? unreadable(this.#request.reference),
+      skillVersion: skill?.version ?? this.#reference?.range ?? "",
+      apiKeyId: caller.apiKeyId,
+      sessionId: caller.sessionId,
+      requestId: caller.requestId,
+      parentId: parent?.executionId ?? null,
+      rootId: parent?.rootId ?? this.#id,
+      instanceId: this.#rooms.instanceId,
+      createdAt: this.#createdAt,
+      inputText,
+      inputMarks: this.#runnable?.inputMarks,
+      outputMarks: this.#runnable?.outputMarks,
+      idempotencyKey: requestHash === null ? null : caller.idempotencyKey,
+      requestHash,
+    };
+  }
+}
+
+/** A concurrency place: given back when the handler has ended, which may be after the call when it ignores its signal. */
+class Place {
+  release: (() => void) | undefined;
+  ended: Promise<void> | undefined;
+
+  releaseWhenEnded(): void {
+    if (this.release === undefined) return;
+    if (this.ended === undefined) this.release();
+    else void this.ended.then(this.release);
+  }
+}
+
+function replay(execution: SkillExecution<unknown>): CallResult {
+  const { id, status, errorCode, errorMessage } = execution;
+  if (status === "SUCCESS") return { execution, error: undefined };
+  const code = errorCode !== null && isSkillErrorCode(errorCode) ? errorCode : "SKILL_FAILED";
+  return { execution, error: new SkillError(code, errorMessage ?? `Execution ${id} ended as ${status}.`, { executionId: id }) };
+}
+
+/** An abort's reason is shared by all calls that it ends: each gets an error of its own. */
+function ofExecution(error: SkillError, executionId: string): SkillError {
+  if (error.executionId === undefined) error.executionId = executionId;
+  if (error.executionId === executionId) return error;
+  return new SkillError(error.code, error.message, { cause: error, executionId, status: error.status, expose: error.expose });
+}
+
+function unreadable(reference: unknown): string {
+  return typeof reference === "string" ? storableMessage(reference).slice(0, 100) : "";
+}

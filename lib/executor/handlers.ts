@@ -1,0 +1,42 @@
+import { type Fault, SkillError } from "../errors.js";
+import type { Handler, MaybePromise } from "../types.js";
+
+/** Checks an input instead of the skill's JSON Schema, and gives the value that the handler receives. */
+export type InputParser = (input: unknown) => MaybePromise<ParsedInput>;
+export type ParsedInput =
+  | { readonly value: unknown; readonly faults?: undefined }
+  | { readonly faults: readonly Fault[]; readonly value?: undefined };
+
+export interface RegisteredHandler {
+  readonly run: Handler<never, unknown>;
+  readonly parseInput?: InputParser | undefined;
+}
+
+const MAX_NAMES_IN_ERROR = 20;
+
+/** The functions of this process that do skills' work, by name. */
+export class Handlers {
+  readonly #byName = new Map<string, RegisteredHandler>();
+
+  set(name: string, handler: RegisteredHandler): void {
+    if (typeof name !== "string" || name.length < 1 || name.length > 200)
+      throw new SkillError("INVALID_OPTION", "A handler's name must be a string of 1 to 200 characters.");
+    if (typeof handler.run !== "function")
+      throw new SkillError("INVALID_OPTION", `The handler "${name}" must be a function, got ${typeof handler.run}.`);
+    this.#byName.set(name, handler);
+  }
+
+  /** @throws HANDLER_NOT_FOUND naming those that exist */
+  get(name: string): RegisteredHandler {
+    const handler = this.#byName.get(name);
+    if (handler !== undefined) return handler;
+    throw new SkillError("HANDLER_NOT_FOUND", `No handler "${name}" is registered in this process; ${this.#known()}.`);
+  }
+
+  #known(): string {
+    const names = [...this.#byName.keys()].sort();
+    if (names.length === 0) return "none is: call executor.registerHandler() at start";
+    const shown = names.slice(0, MAX_NAMES_IN_ERROR).join(", ");
+    return `registered are ${shown}${names.length > MAX_NAMES_IN_ERROR ? ` and ${names.length - MAX_NAMES_IN_ERROR} more` : ""}`;
+  }
+}

@@ -1,0 +1,104 @@
+import { hostname } from "node:os";
+import {
+  beatInstance,
+  deleteInstance,
+  insertInstance,
+  interruptExecutionsOf,
+  interruptOrphans,
+  listInstances,
+} from "../store/instances.js";
+import type { InstanceRow } from "../store/rows.js";
+import type { Store } from "../store/store.js";
+import type { Logger } from "../types.js";
+
+const HEARTBEAT_MS = 15_000;
+const DEAD_AFTER_MS = 60_000;
+const SWEEP_MS = 60_000;
+
+/**
+ * This kit as a row in `instances`, kept alive by a heartbeat. At start and every minute the RUNNING executions of dead instances become
+ * INTERRUPTED: an instance is dead when its host is this one and its process is gone, or when its heartbeat is older than 60 s.
+ */
+export class Instance {
+  readonly id: string;
+  readonly #store: Store;
+  readonly #logger: Logger;
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(id: string, store: Store, logger: Logger) {
+    this.id = id;
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  async open(): Promise<void> {
+    await this.#insert();
+    await this.sweep();
+    this.#every(HEARTBEAT_MS, "heartbeat", () => this.#beat());
+    this.#every(SWEEP_MS, "sweep of dead instances", () => this.sweep());
+  }
+
+  /** Marks what dead instances left running; returns how many. */
+  async sweep(): Promise<number> {
+    const instances = await this.#store.read(listInstances());
+    const dead = instances.filter((instance) => instance.id !== this.id && isDead(instance)).map((instance) => instance.id);
+    const nowIso = new Date().toISOString();
+    const interrupted = await this.#store.write(function* () {
+      const ofDead = yield* interruptExecutionsOf(dead, nowIso);
+      for (const id of dead) yield* deleteInstance(id);
+      return ofDead + (yield* interruptOrphans(nowIso));
+    });
+    if (interrupted > 0)
+      this.#logger.warn({ interrupted, instances: dead }, "executions of a process that ended are marked INTERRUPTED");
+    return interrupted;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    try {
+      await this.#store.write(() => deleteInstance(this.id));
+    } catch (error) {
+      this.#logger.warn(
+        { err: error, instance: this.id },
+        "the instance's row could not be removed; it goes when its heartbeat is old",
+      );
+    }
+  }
+
+  async #insert(): Promise<void> {
+    const nowIso = new Date().toISOString();
+    const row: InstanceRow = { id: this.id, host: hostname(), pid: process.pid, started_at: nowIso, heartbeat_at: nowIso };
+    await this.#store.write(() => insertInstance(row));
+  }
+
+  /** Another process may have taken this one for dead while it was suspended: then the row is made again. */
+  async #beat(): Promise<void> {
+    const alive = await this.#store.write(() => beatInstance(this.id, new Date().toISOString()));
+    if (!alive) await this.#insert();
+  }
+
+  #every(ms: number, what: string, work: () => Promise<unknown>): void {
+    const timer = setInterval(() => {
+      work().catch((error: unknown) => this.#logger.warn({ err: error }, `${what} failed; it is tried again`));
+    }, ms);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+}
+
+function isDead(instance: InstanceRow): boolean {
+  if (Date.now() - Date.parse(instance.heartbeat_at) > DEAD_AFTER_MS) return true;
+  if (instance.host !== hostname()) return false;
+  if (instance.pid !== process.pid) return !isProcessAlive(instance.pid);
+  // The number of a process is used again: a row older than this process is of an earlier one (always so where the number is 1).
+  return Date.parse(instance.started_at) < Date.now() - process.uptime() * 1000 - 1;
+}
+
+function isProcessAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,43 @@
+/** The public surface of everything that does not know Express. */
+
+export { defaultSkills, SkillExecutor, SkillRegistry, skillExecutor, skillRegistry } from "./default.js";
+export type { DefineOptions, DefineSkill, FromJsonSchema, PlainJsonSchema } from "./define.js";
+export {
+  errorTable,
+  type Fault,
+  isSkillError,
+  isSkillErrorCode,
+  SkillError,
+  type SkillErrorCode,
+  type SkillErrorOptions,
+} from "./errors.js";
+export type { AuditStats } from "./executor/audit.js";
+export type { ListExecutionsFilter } from "./executor/history.js";
+export { nearest, suggestion } from "./nearest.js";
+export { type AuditOptions, checkKeys, type SkillsOptions } from "./options.js";
+export { coerceStrings } from "./registry/coerce.js";
+export { type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
+export { createSkills, type SkillsKit } from "./skills.js";
+export type { StandardSchema } from "./standard-schema.js";
+export type { ExecutionFilter } from "./store/executions.js";
+export {
+  type BreakerPolicy,
+  type CallOptions,
+  type ConcurrencyPolicy,
+  DEFAULT_CALLER,
+  type ExecutionStatus,
+  type Handler,
+  type HandlerContext,
+  type Logger,
+  type MaybePromise,
+  type RetryPolicy,
+  type RunPolicy,
+  type SchemaObject,
+  type Skill,
+  type SkillDefinition,
+  type SkillExecution,
+  type SkillHandle,
+  type SkillHead,
+  type SkillMode,
+  SYSTEM_OWNER,
+} from "./types.js";

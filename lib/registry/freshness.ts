@@ -1,0 +1,164 @@
+import { SkillError } from "../errors.js";
+import type { SkillHeadRow } from "../store/rows.js";
+import { readSettings } from "../store/settings.js";
+import { readRevision, readSkillHeadsSince } from "../store/skills.js";
+import type { Operation, Store } from "../store/store.js";
+import type { Logger, MaybePromise } from "../types.js";
+import { Catalogue } from "./catalogue.js";
+import { isDeleted, toHead } from "./head.js";
+
+/** A copy checked less than this long ago counts as fresh. */
+const FRESH_MS = 1_000;
+/** A copy that could not be checked for this long is no longer served. */
+const MAX_AGE_MS = 60_000;
+const NOTHING_LOADED = -1;
+
+/** What changed since a revision. */
+interface Changes {
+  readonly revision: number;
+  /** Whether these are all rows, not only the changed ones. */
+  readonly everything: boolean;
+  readonly rows: readonly SkillHeadRow[];
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * This process's copy of the catalogue and the settings. It follows the database by one counter, which is read when the copy was last
+ * checked more than a second ago: at once on SQLite, in the background on a database that answers later.
+ */
+export class CatalogueCopy {
+  #catalogue = new Catalogue();
+  #settings: Readonly<Record<string, unknown>> = {};
+  #revision = NOTHING_LOADED;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
+  #succeededAtMs = Number.NEGATIVE_INFINITY;
+  #failure: unknown;
+  #refreshing: Promise<void> | undefined;
+  readonly #store: Store;
+  readonly #logger: Logger;
+  readonly #now: () => number;
+
+  /** `now`: a monotonic clock, in milliseconds. */
+  constructor(store: Store, logger: Logger, now: () => number = () => performance.now()) {
+    this.#store = store;
+    this.#logger = logger;
+    this.#now = now;
+  }
+
+  get catalogue(): Catalogue {
+    return this.#catalogue;
+  }
+
+  get settings(): Readonly<Record<string, unknown>> {
+    return this.#settings;
+  }
+
+  /**
+   * Sees to it that the copy may be used; nothing to wait for when it may be used already.
+   * @throws STORE_UNAVAILABLE when the database could not be read for 60 s
+   */
+  ensureFresh(): MaybePromise<void> | undefined {
+    const now = this.#now();
+    if (now - this.#checkedAtMs < FRESH_MS) return this.#failure === undefined ? undefined : this.#checkAge();
+    const refreshing = this.#refresh(now);
+    if (refreshing === undefined) return this.#checkAge();
+    return now - this.#succeededAtMs <= MAX_AGE_MS ? undefined : refreshing.then(() => this.#checkAge());
+  }
+
+  /** Sees what this process has just written. */
+  async catchUp(): Promise<void> {
+    // One that is under way may have read before the write.
+    await this.#refreshing;
+    await this.#refresh(this.#now());
+  }
+
+  /** Reads everything anew. @throws what the store throws */
+  async reload(): Promise<void> {
+    await this.#refreshing;
+    this.#revision = NOTHING_LOADED;
+    await this.#refresh(this.#now());
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** The next use checks the counter. */
+  expire(): void {
+    this.#checkedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** One at a time, however many ask. It never rejects. */
+  #refresh(now: number): Promise<void> | undefined {
+    if (this.#refreshing !== undefined) return this.#refreshing;
+    this.#checkedAtMs = now;
+    try {
+      const answer = this.#store.read(changesSince(this.#revision));
+      if (!(answer instanceof Promise)) {
+        this.#succeed(answer);
+        return undefined;
+      }
+      this.#refreshing = answer
+        .then((changes) => this.#succeed(changes))
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => {
+          this.#refreshing = undefined;
+        });
+      return this.#refreshing;
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  #succeed(changes: Changes | undefined): void {
+    if (changes !== undefined) this.#apply(changes);
+    if (this.#failure !== undefined) this.#logger.info({}, "The catalogue of skills is read from the database again.");
+    this.#failure = undefined;
+    this.#succeededAtMs = this.#now();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failure === undefined) {
+      this.#logger.warn(
+        { err: error },
+        "The catalogue of skills could not be read; the loaded copy stays in use for up to 60 s.",
+      );
+    }
+    this.#failure = error;
+  }
+
+  #apply({ revision, everything, rows, settings }: Changes): void {
+    const catalogue = everything ? new Catalogue() : this.#catalogue;
+    for (const row of rows) this.#applyRow(catalogue, row);
+    this.#catalogue = catalogue;
+    this.#settings = settings;
+    this.#revision = revision;
+  }
+
+  #applyRow(catalogue: Catalogue, row: SkillHeadRow): void {
+    const head = isDeleted(row) ? undefined : toHead(row);
+    if (head !== undefined && !("problem" in head)) {
+      catalogue.put(head);
+      return;
+    }
+    catalogue.remove(row.id);
+    if (head !== undefined)
+      this.#logger.warn({ skillId: row.id, problem: head.problem }, "A stored skill was skipped: its row is damaged.");
+  }
+
+  #checkAge(): undefined {
+    if (this.#failure === undefined || this.#now() - this.#succeededAtMs <= MAX_AGE_MS) return undefined;
+    throw new SkillError("STORE_UNAVAILABLE", "The catalogue of skills could not be read from the database for 60 s.", {
+      cause: this.#failure,
+      retryAfterMs: FRESH_MS,
+    });
+  }
+}
+
+function* changesSince(known: number): Operation<Changes | undefined> {
+  // The counter first: what is committed after it is read again next time, never missed.
+  const revision = yield* readRevision();
+  if (revision === known) return undefined;
+  // A counter that went back means that the database was replaced, by a backup for one.
+  const everything = known === NOTHING_LOADED || revision < known;
+  const rows = yield* readSkillHeadsSince(everything ? NOTHING_LOADED : known);
+  return { revision, everything, rows, settings: yield* readSettings() };
+}

@@ -1,0 +1,102 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  Migrator,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import { SkillError } from "../errors.js";
+import type { SqliteConnection } from "./driver.js";
+import { migrations } from "./migrations.js";
+import { returnsRows } from "./query.js";
+
+// Not Kysely's default names: the file may also be the application's, with migrations of its own.
+const names = { migrationTableName: "skills_migrations", migrationLockTableName: "skills_migrations_lock" };
+
+/**
+ * Brings a database to this version's tables. The connection must not be used by anyone else until this has ended. Several processes
+ * may do it at the same time: all but one get the busy error of SQLite, which the caller waits out.
+ * @throws STORE_INVALID the database belongs to a newer version of this package
+ */
+export async function migrate(connection: SqliteConnection): Promise<void> {
+  if (isCurrent(connection)) return;
+  // Kysely's own migration lock does nothing on SQLite.
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    // Another process, perhaps of a newer version, may have had the lock before.
+    if (!isCurrent(connection)) {
+      const { error } = await createMigrator(connection).migrateToLatest();
+      if (error !== undefined) throw error;
+    }
+    connection.exec("COMMIT");
+  } catch (error) {
+    rollback(connection);
+    throw error;
+  }
+}
+
+/** Ends a transaction, if the database has not already done so because of what went wrong in it. */
+export function rollback(connection: SqliteConnection): void {
+  try {
+    connection.exec("ROLLBACK");
+  } catch {}
+}
+
+/** Looked at without a lock, so that a process starts while another one is writing. */
+function isCurrent(connection: SqliteConnection): boolean {
+  const tables = connection.prepare("select name from sqlite_master where type = 'table' and name = ?");
+  if (tables.all([names.migrationTableName]).length === 0) return false;
+  const applied = connection.prepare(`select name from ${names.migrationTableName}`).all([]);
+  const newer = applied.map((row) => String(row.name)).filter((name) => !Object.hasOwn(migrations, name));
+  if (newer.length > 0) {
+    throw new SkillError(
+      "STORE_INVALID",
+      `The database was changed by a newer version of express-skills (${newer.join(", ")}), which this version cannot work with. ` +
+        "Update express-skills here, or use another database.",
+    );
+  }
+  return applied.length === Object.keys(migrations).length;
+}
+
+function createMigrator(connection: SqliteConnection): Migrator {
+  const database = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      // Transactions are this file's, not Kysely's.
+      createDriver: () => ({
+        init: async () => {},
+        acquireConnection: async () => connectionFor(connection),
+        beginTransaction: async () => {},
+        commitTransaction: async () => {},
+        rollbackTransaction: async () => {},
+        releaseConnection: async () => {},
+        destroy: async () => {},
+      }),
+    },
+  });
+  return new Migrator({
+    db: database,
+    provider: { getMigrations: async () => migrations },
+    disableTransactions: true,
+    ...names,
+  });
+}
+
+function connectionFor(connection: SqliteConnection): DatabaseConnection {
+  return {
+    async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+      const statement = connection.prepare(query.sql);
+      if (returnsRows(query)) return { rows: statement.all(query.parameters) as Row[] };
+      statement.run(query.parameters);
+      return { rows: [] };
+    },
+    streamQuery(): AsyncIterableIterator<never> {
+      throw new Error("Migrations do not stream");
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { type Kysely, type Migration, sql } from "kysely";
+
+/**
+ * Every migration, by name; they run in the order of their names. A released one never changes. Statements must work on every
+ * database: plain types, times and JSON as text, booleans as integers.
+ */
+export const migrations: Readonly<Record<string, Migration>> = Object.freeze({
+  "0001_foundation": { up: foundation },
+});
+
+async function foundation(database: Kysely<unknown>): Promise<void> {
+  await createSkills(database);
+  await createExecutions(database);
+  await createInstances(database);
+}
+
+async function createSkills(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable("skills")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("api_key_id", "text", (column) => column.notNull())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("version", "text", (column) => column.notNull())
+    .addColumn("description", "text", (column) => column.notNull())
+    .addColumn("enabled", "integer", (column) => column.notNull())
+    .addColumn("mode", "text", (column) => column.notNull())
+    .addColumn("tags", "text", (column) => column.notNull())
+    .addColumn("source_provider", "text")
+    .addColumn("content", "text", (column) => column.notNull())
+    .addColumn("content_hash", "text", (column) => column.notNull())
+    .addColumn("revision", "integer", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("updated_at", "text", (column) => column.notNull())
+    .addColumn("deleted_at", "text")
+    .addUniqueConstraint("skills_version", ["api_key_id", "name", "version"])
+    .execute();
+  // A refresh asks for what changed after a revision; without this it would read every skill each time.
+  await database.schema.createIndex("skills_revision").on("skills").column("revision").execute();
+  await database.schema
+    .createTable("catalogue")
+    .addColumn("id", "integer", (column) => column.primaryKey().notNull())
+    .addColumn("revision", "integer", (column) => column.notNull())
+    .execute();
+  await sql`insert into catalogue (id, revision) values (1, 0)`.execute(database);
+  await database.schema
+    .createTable("settings")
+    .addColumn("key", "text", (column) => column.primaryKey().notNull())
+    .addColumn("value", "text", (column) => column.notNull())
+    .execute();
+}
+
+async function createExecutions(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable("skill_executions")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("skill_id", "text")
+    .addColumn("skill_name", "text", (column) => column.notNull())
+    .addColumn("skill_version", "text", (column) => column.notNull())
+    .addColumn("api_key_id", "text", (column) => column.notNull())
+    .addColumn("session_id", "text")
+    .addColumn("request_id", "text")
+    .addColumn("parent_id", "text")
+    .addColumn("root_id", "text", (column) => column.notNull())
+    .addColumn("instance_id", "text", (column) => column.notNull())
+    .addColumn("status", "text", (column) => column.notNull())
+    .addColumn("input", "text")
+    .addColumn("input_state", "text", (column) => column.notNull())
+    .addColumn("output", "text")
+    .addColumn("output_state", "text", (column) => column.notNull())
+    .addColumn("error_code", "text")
+    .addColumn("error_message", "text")
+    .addColumn("attempts", "integer", (column) => column.notNull())
+    .addColumn("duration_ms", "integer")
+    .addColumn("idempotency_key", "text")
+    .addColumn("request_hash", "text")
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("finished_at", "text")
+    .execute();
+  await createExecutionIndexes(database);
+}
+
+/**
+ * Each index is written by every call that it covers, so the ones that can are partial. Ids carry their time (UUIDv7), so no index over
+ * `created_at` is needed: "newest first", "before" and pruning all go by id.
+ */
+async function createExecutionIndexes(database: Kysely<unknown>): Promise<void> {
+  const on = (name: string) => database.schema.createIndex(name).on("skill_executions");
+  // A caller lists its own executions, newest first.
+  await on("skill_executions_owner").columns(["api_key_id", "id"]).execute();
+  // An operator lists the executions of a skill, whoever called it, newest first.
+  await on("skill_executions_skill").columns(["skill_name", "id"]).execute();
+  // The tree of a call. Only nested calls are in them; the root is found by its own id.
+  await on("skill_executions_root").column("root_id").where(sql.ref("parent_id"), "is not", null).execute();
+  await on("skill_executions_parent").column("parent_id").where(sql.ref("parent_id"), "is not", null).execute();
+  // What a dead instance was running: never more rows than are in work.
+  await on("skill_executions_unfinished")
+    .column("instance_id")
+    .where(sql.ref("status"), "in", sql`('QUEUED', 'RUNNING')`)
+    .execute();
+  // A caller's key stands for one execution.
+  await on("skill_executions_idempotency")
+    .unique()
+    .columns(["api_key_id", "idempotency_key"])
+    .where(sql.ref("idempotency_key"), "is not", null)
+    .execute();
+}
+
+async function createInstances(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable("instances")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("host", "text", (column) => column.notNull())
+    .addColumn("pid", "integer", (column) => column.notNull())
+    .addColumn("started_at", "text", (column) => column.notNull())
+    .addColumn("heartbeat_at", "text", (column) => column.notNull())
+    .execute();
+}

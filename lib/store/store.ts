@@ -1,0 +1,49 @@
+import type { CompiledQuery } from "kysely";
+import type { MaybePromise } from "../types.js";
+import type { ExecutionRow } from "./rows.js";
+
+/**
+ * A few queries that belong together, written once for databases that answer at once (SQLite) and later (PostgreSQL): a generator
+ * that yields compiled queries and gets each one's rows back. Queries are made with `all()`, `first()` and `run()` of `query.ts`.
+ */
+export type Operation<T> = Generator<CompiledQuery, T, QueryAnswer>;
+
+export interface QueryAnswer {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+}
+
+/** A row that the database refused while the rest of its batch was written. */
+export interface RefusedRow {
+  readonly id: string;
+  readonly error: unknown;
+}
+
+/** An open database. */
+export interface Store {
+  readonly kind: "sqlite" | "postgres";
+  /** Runs an operation that only reads. On SQLite the answer is there at once. */
+  read<T>(operation: Operation<T>): MaybePromise<T>;
+  /**
+   * Runs an operation in one transaction, all or nothing. `operation` makes a new generator for each try: while another process holds
+   * the lock it is tried again for up to 5 s, without blocking the event loop.
+   * @throws STORE_UNAVAILABLE (locked, full, gone)
+   */
+  write<T>(operation: () => Operation<T>): Promise<T>;
+  /**
+   * Inserts or updates executions by id in one transaction, at most 500 and never one id twice. A final status is never replaced by
+   * `QUEUED` or `RUNNING`; `INTERRUPTED` may be replaced by any final status; no other final status is replaced.
+   * One try: throws when the whole batch could not be written (locked, full); rows that violate a constraint are left out and returned.
+   */
+  upsertExecutions(rows: readonly ExecutionRow[]): MaybePromise<readonly RefusedRow[]>;
+  /** Whether an error of this store says "try again later" (locked, full, gone) and not "this can never work". */
+  isTransient(error: unknown): boolean;
+  close(): MaybePromise<void>;
+}
+
+export interface StoreConfig {
+  /** A file, or `:memory:`. */
+  readonly database: string;
+  /** `process`: a commit survives the process. `power`: also loss of power. */
+  readonly durability: "process" | "power";
+}

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { gate, openTestKit, until } from "../../fixtures/kit.js";
+
+const anything = { type: "object" } as const;
+
+describe("a skill with a retry policy", () => {
+  test("is tried again until it succeeds, in one execution that says how often", async () => {
+    const kit = openTestKit();
+    const attempts: number[] = [];
+    kit.define({
+      name: "flaky",
+      schema: anything,
+      retry: { limit: 3, backoffMs: 1 },
+      handler: (_, { attempt }) => {
+        attempts.push(attempt);
+        if (attempt < 3) throw new Error("not yet");
+        return "done";
+      },
+    });
+    expect(await kit.executor.execute("flaky", {})).toMatchObject({ status: "SUCCESS", output: "done", attempts: 3 });
+    expect(attempts).toEqual([1, 2, 3]);
+    expect(await kit.executor.countExecutions()).toBe(1);
+  });
+
+  test("ends with the last error when the limit is reached", async () => {
+    const kit = openTestKit();
+    kit.define({
+      name: "never",
+      schema: anything,
+      retry: { limit: 2, backoffMs: 1 },
+      handler: (_, { attempt }) => Promise.reject(new Error(`no ${attempt}`)),
+    });
+    expect(await kit.executor.execute("never", {})).toMatchObject({ status: "ERROR", errorMessage: "no 3", attempts: 3 });
+  });
+
+  test("waits longer each time, up to a limit", async () => {
+    const kit = openTestKit();
+    const at: number[] = [];
+    kit.define({
+      name: "wait",
+      schema: anything,
+      retry: { limit: 3, backoffMs: 20, factor: 3, maxBackoffMs: 60, jitter: false },
+      handler: () => {
+        at.push(performance.now());
+        throw new Error("x");
+      },
+    });
+    await kit.executor.execute("wait", {});
+    const waits = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+    for (const [index, atLeastMs] of [19, 59, 59].entries()) expect(waits[index]).toBeGreaterThanOrEqual(atLeastMs);
+  });
+
+  test.each([
+    ["a 4xx answer that is meant", () => Promise.reject(Object.assign(new Error("gone"), { status: 410, expose: true }))],
+    ["an output that is not JSON", () => 1n],
+  ])("is not tried again after %s", async (_, handler) => {
+    const kit = openTestKit();
+    kit.define({ name: "once", schema: anything, retry: { limit: 5, backoffMs: 1 }, handler });
+    expect(await kit.executor.execute("once", {})).toMatchObject({ status: "ERROR", attempts: 1 });
+  });
+
+  test("is not tried again when a skill it calls was refused", async () => {
+    const kit = openTestKit();
+    kit.define({
+      name: "once",
+      schema: anything,
+      retry: { limit: 5, backoffMs: 1 },
+      handler: (_, context) => context.run("missing", {}),
+    });
+    expect(await kit.executor.execute("once", {})).toMatchObject({ status: "ERROR", attempts: 1 });
+  });
+
+  test("stops waiting when it is cancelled or its time is over", async () => {
+    const kit = openTestKit();
+    kit.define({
+      name: "patient",
+      schema: anything,
+      retry: { limit: 5, backoffMs: 60_000 },
+      handler: () => Promise.reject(new Error("x")),
+    });
+    expect(await kit.executor.execute("patient", {}, { timeoutMs: 50 })).toMatchObject({ status: "TIMEOUT", attempts: 1 });
+    expect(await kit.executor.execute("patient", {}, { signal: AbortSignal.timeout(50) })).toMatchObject({
+      status: "CANCELLED",
+      attempts: 1,
+    });
+  });
+});
+
+describe("a skill with a concurrency limit", () => {
+  const limited = (concurrency: { limit: number; queue?: number }) => {
+    const kit = openTestKit();
+    const free = gate();
+    let running = 0;
+    let most = 0;
+    kit.define({
+      name: "narrow",
+      schema: anything,
+      concurrency,
+      handler: async () => {
+        most = Math.max(most, ++running);
+        await free.promise;
+        running--;
+      },
+    });
+    return { kit, free, most: () => most, running: () => running };
+  };
+
+  test("runs that many at once, lets some wait, and refuses the rest as SKILL_BUSY", async () => {
+    const { kit, free, most, running } = limited({ limit: 2, queue: 1 });
+    const calls = Array.from({ length: 4 }, () => kit.executor.execute("narrow", {}).catch((error: unknown) => error));
+    await until(() => running() === 2);
+    expect(await Promise.race(calls)).toMatchObject({ code: "SKILL_BUSY", status: 503, headers: { "Retry-After": "1" } });
+    free.open();
+    const ended = (await Promise.all(calls)) as { status?: unknown }[];
+    expect(ended.filter((one) => one.status === "SUCCESS")).toHaveLength(3);
+    expect(most()).toBe(2);
+    expect((await kit.executor.listExecutions()).map((row) => row.status).sort()).toEqual([
+      "DENIED",
+      "SUCCESS",
+      "SUCCESS",
+      "SUCCESS",
+    ]);
+  });
+
+  test("gives up a place in the queue at the deadline, and the place is not lost", async () => {
+    const { kit, free, running } = limited({ limit: 1, queue: 1 });
+    const first = kit.executor.execute("narrow", {});
+    await until(() => running() === 1);
+    expect(await kit.executor.execute("narrow", {}, { timeoutMs: 30 })).toMatchObject({ status: "TIMEOUT", attempts: 0 });
+    free.open();
+    await first;
+    expect(await kit.executor.execute("narrow", {})).toMatchObject({ status: "SUCCESS" });
+  });
+
+  test("counts a handler that ignores its signal until it really ends", async () => {
+    const { kit, free } = limited({ limit: 1 });
+    expect(await kit.executor.execute("narrow", {}, { timeoutMs: 30 })).toMatchObject({ status: "TIMEOUT" });
+    await expect(kit.executor.execute("narrow", {})).rejects.toMatchObject({ code: "SKILL_BUSY" });
+    free.open();
+    await until(async () => (await kit.executor.execute("narrow", {}).catch(() => undefined))?.status === "SUCCESS");
+  });
+});
+
+describe("a skill with a circuit breaker", () => {
+  const breaking = (handler: () => unknown, halfOpenAfterMs = 100) => {
+    const kit = openTestKit();
+    let runs = 0;
+    kit.define({
+      name: "fragile",
+      schema: anything,
+      breaker: { failures: 2, halfOpenAfterMs },
+      handler: () => {
+        runs++;
+        return handler();
+      },
+    });
+    return { kit, runs: () => runs };
+  };
+
+  test("is refused as CIRCUIT_OPEN after that many failures, without running, until a probe succeeds", async () => {
+    let healthy = false;
+    const { kit, runs } = breaking(() => (healthy ? "fine" : Promise.reject(new Error("down"))));
+    for (let call = 0; call < 2; call++) expect((await kit.executor.execute("fragile", {})).status).toBe("ERROR");
+    await expect(kit.executor.execute("fragile", {})).rejects.toMatchObject({
+      code: "CIRCUIT_OPEN",
+      status: 503,
+      retryAfterMs: 100,
+    });
+    expect(runs()).toBe(2);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect((await kit.executor.execute("fragile", {})).status).toBe("ERROR");
+    await expect(kit.executor.execute("fragile", {})).rejects.toMatchObject({ code: "CIRCUIT_OPEN" });
+    healthy = true;
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect(await kit.executor.execute("fragile", {})).toMatchObject({ status: "SUCCESS", output: "fine" });
+    expect(await kit.executor.execute("fragile", {})).toMatchObject({ status: "SUCCESS" });
+  });
+
+  test("is not opened by meant 4xx answers or by callers that leave", async () => {
+    const { kit, runs } = breaking(() => Promise.reject(Object.assign(new Error("gone"), { status: 410, expose: true })));
+    for (let call = 0; call < 4; call++) expect((await kit.executor.execute("fragile", {})).errorCode).toBe("SKILL_FAILED");
+    expect(runs()).toBe(4);
+    for (let call = 0; call < 4; call++)
+      expect((await kit.executor.execute("fragile", {}, { signal: AbortSignal.abort() })).status).toBe("CANCELLED");
+  });
+
+  test("is opened by timeouts", async () => {
+    const { kit } = breaking(() => new Promise(() => {}), 60_000);
+    for (let call = 0; call < 2; call++)
+      expect((await kit.executor.execute("fragile", {}, { timeoutMs: 20 })).status).toBe("TIMEOUT");
+    await expect(kit.executor.execute("fragile", {})).rejects.toMatchObject({
+      code: "CIRCUIT_OPEN",
+      headers: { "Retry-After": "60" },
+    });
+  });
+});

@@ -1,0 +1,81 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import express5 from "express";
+import express4 from "express4";
+import { onTestFinished } from "vitest";
+import { type Logger, type SkillsMiddleware, type SkillsMiddlewareOptions, skills } from "../../middleware/index.js";
+
+/** Both majors that the package supports; the tests use what they have in common. */
+export const versions = [
+  { version: 4, express: express4 as unknown as typeof express5 },
+  { version: 5, express: express5 },
+] as const;
+
+export type Express = typeof express5;
+
+/** A kit in memory, closed when the test ends. */
+export function newKit(options: SkillsMiddlewareOptions = {}): SkillsMiddleware {
+  const kit = skills({ database: ":memory:", logger: quiet, ...options });
+  onTestFinished(() => kit.close({ graceMs: 0 }));
+  return kit;
+}
+
+/** Serves an application on a free port of the loopback interface until the test ends; gives its URL. */
+export async function serve(app: RequestListener): Promise<string> {
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed JSON, or the text of another type. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  readonly body: any;
+  readonly text: string;
+}
+
+export async function send(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(15_000), ...init });
+  const text = await response.text();
+  const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : text };
+}
+
+export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  return send(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+/** A logger that keeps what it is given. */
+export function memoryLogger(): Logger & {
+  readonly lines: { level: string; fields: Record<string, unknown>; message: string }[];
+} {
+  const lines: { level: string; fields: Record<string, unknown>; message: string }[] = [];
+  const at = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, fields: { ...fields }, message });
+  };
+  return { lines, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** Waits until `isTrue` answers yes, at most ten seconds. */
+export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await isTrue())) {
+    if (Date.now() > end) throw new Error("What the test waits for did not happen within 10 s.");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
