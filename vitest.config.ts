@@ -7,6 +7,7 @@ export default defineConfig({
     // Tests start child processes, open native database handles and measure whether the event loop was blocked.
     pool: "forks",
     maxWorkers: 2,
+    globalSetup: ["test/engines/global-setup.ts"],
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 5_000,

@@ -13,6 +13,8 @@ export interface Enforcement {
    * @throws `SANDBOX_UNAVAILABLE` when they are not
    */
   ensure(room: Room, engine: Engine, image: ResolvedImage): Promise<void>;
+  /** Lets a container of the image read its limits, unless that is known. */
+  look(room: Room, engine: Engine, image: ResolvedImage): Promise<void>;
   /** What the canary found; `null` before it ran, or where no image so far could tell. */
   readonly found: LimitsFound | null;
 }
@@ -31,27 +33,33 @@ export function createEnforcement(allowUnenforcedLimits: boolean): Enforcement {
     const read = await runCanary(room, engine, image);
     if (read.memory !== null) found = read;
   };
+  const look = async (room: Room, engine: Engine, image: ResolvedImage) => {
+    if (found !== null || attempts >= maxAttempts) return;
+    asking ??= ask(room, engine, image).finally(() => {
+      asking = null;
+    });
+    await asking;
+  };
   return {
+    look,
     async ensure(room, engine, image) {
-      if (found === null && attempts < maxAttempts) {
-        asking ??= ask(room, engine, image).finally(() => {
-          asking = null;
-        });
-        await asking;
-      }
-      if (found === null || allowUnenforcedLimits) return;
-      const missing = (["memory", "cpu", "pids"] as const).filter((limit) => found?.[limit] === false);
-      if (found.swap === false) missing.push("memory");
+      if (allowUnenforcedLimits) return;
+      await look(room, engine, image);
+      const missing = missingLimits(found);
       if (missing.length === 0) return;
       throw new SkillError(
         "SANDBOX_UNAVAILABLE",
-        `${engine.traits.name} ignores these limits here: ${[...new Set(missing)].join(", ")}. Delegate the cgroup controllers to it, or accept it with the option sandbox.allowUnenforcedLimits.`,
+        `${engine.traits.name} ignores these limits here: ${missing.join(", ")}. Delegate the cgroup controllers to it, or accept it with the option sandbox.allowUnenforcedLimits.`,
       );
     },
     get found() {
       return found;
     },
   };
+}
+
+function missingLimits(found: LimitsFound | null): readonly string[] {
+  return (["memory", "swap", "cpu", "pids"] as const).filter((limit) => found?.[limit] === false);
 }
 
 async function runCanary(room: Room, engine: Engine, image: ResolvedImage): Promise<LimitsFound> {

@@ -22,6 +22,8 @@ export interface Room {
   readonly removal: Removal;
   /** Containers that are in use, by name: the reaper leaves them alone. */
   readonly living: Map<string, Container | null>;
+  /** Containers that are being given back. */
+  readonly releasing: Set<Promise<void>>;
   readonly logger: Logger;
   /** The instance's folder with the file that becomes `/etc/hosts`, made on first use. */
   folder(): Promise<string>;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { SkillError } from "../errors.js";
 import type { Logger, SandboxConfig, SandboxResult } from "../types.js";
 import { createAdmission } from "./admission.js";
@@ -53,8 +54,8 @@ export interface Sandbox {
     env?: Readonly<Record<string, string>>,
     config?: SandboxConfig,
   ): Promise<SandboxResult>;
-  /** Asks the engine what it is. @throws `SANDBOX_UNAVAILABLE` */
-  describe(): Promise<SandboxDescription>;
+  /** Asks the engine what it is; a container of `image`, when given, reads its own limits. @throws `SANDBOX_UNAVAILABLE` */
+  describe(image?: string): Promise<SandboxDescription>;
   stats(): SandboxStats;
   /** Removes what dead instances of this application left, and returns how many containers that were. */
   sweep(): Promise<number>;
@@ -65,6 +66,7 @@ export interface Sandbox {
 }
 
 const sweepEveryMs = 60_000;
+const releaseLimitMs = 30_000;
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Makes a sandbox. Nothing is started, and no engine asked, before the first run. @throws `INVALID_OPTION` */
@@ -80,6 +82,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     events: createEvents(instance),
     removal: createRemoval(),
     living: new Map(),
+    releasing: new Set(),
     logger: options.logger ?? silent,
   });
   const runner: Runner = {
@@ -98,8 +101,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       sweeper.start();
       return calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...config, signal } }));
     },
-    async describe() {
+    async describe(image) {
       const engine = await room.choice.choose();
+      if (image !== undefined) await runner.enforcement.look(room, engine, await room.images.resolve(engine, image, "missing"));
       const { version, server, rootless, remote, cpus, warnings } = engine;
       const { found } = runner.enforcement;
       return {
@@ -116,7 +120,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     },
     stats: () => ({ running: runner.admission.running, queued: runner.admission.queued, removing: room.removal.waiting }),
     sweep: () => sweeper.now(),
-    settled: () => room.removal.settled(),
+    settled: () => settleRemovals(room),
     close({ graceMs = 10_000 } = {}) {
       closing ??= closeRoom(room, calls, graceMs).finally(() => sweeper.stop());
       return closing;
@@ -149,12 +153,19 @@ function createSweeper(room: Room): Sweeper {
   };
 }
 
+async function settleRemovals(room: Room): Promise<void> {
+  while (room.releasing.size > 0) await Promise.allSettled([...room.releasing]);
+  await room.removal.settled();
+}
+
 async function closeRoom(room: Room, calls: Calls, graceMs: number): Promise<void> {
   await calls.drain(graceMs);
   const containers = [...room.living.values()];
   for (const container of containers) container?.end("drain");
   await Promise.allSettled(containers.map((container) => container?.gone));
-  await room.removal.settled();
+  // Whoever started a container gives it back once it has ended.
+  for (const until = performance.now() + releaseLimitMs; room.living.size > 0 && performance.now() < until; ) await sleep(10);
+  await settleRemovals(room);
   room.events.close();
   await room.removeFolder();
 }

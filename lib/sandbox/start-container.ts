@@ -72,7 +72,12 @@ export async function startContainer(room: Room, request: StartRequest): Promise
     events: room.events,
   });
   room.living.set(name, container);
-  return { container, cwd, release: () => release(room, container, folder) };
+  return { container, cwd, release: () => trackRelease(room, release(room, container, folder)) };
+}
+
+function trackRelease(room: Room, releasing: Promise<void>): Promise<void> {
+  room.releasing.add(releasing);
+  return releasing.finally(() => room.releasing.delete(releasing));
 }
 
 async function release(room: Room, container: Container, folder: string): Promise<void> {

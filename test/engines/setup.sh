@@ -2,6 +2,8 @@
 # Brings Docker and Podman with the test images to a machine that may have neither, no init system and no registry.
 # May run again at any time: it does only what is missing. Stop the daemon that it started with stop.sh.
 #
+# setup.sh [--no-install]
+#
 # SKILLS_TEST_ENGINES      engines that must work, "docker,podman"; default: every engine that can be made to work
 # SKILLS_TEST_ENGINES_DIR  data, socket, pid file, logs; default /tmp/express-skills-engines-UID
 set -eu
@@ -149,7 +151,7 @@ import_images() {
   import_image "$1" shell && import_image "$1" node && import_meddling_image "$1"
 }
 
-install_packages
+[ "${1:-}" = --no-install ] || install_packages
 make_file_systems
 : >"$ENGINES_DIR/environment.part"
 if is_wanted docker; then

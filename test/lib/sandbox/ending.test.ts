@@ -1,0 +1,141 @@
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createSandbox } from "../../../lib/sandbox/sandbox.js";
+import { eventually, onEachEngine, shellImage } from "../../engines/engines.js";
+import { createStubEngine } from "../../engines/stub-engine.js";
+
+onEachEngine("ending a run", (engine) => {
+  test("a program over its time limit is answered within a second of it, and its container is gone", async () => {
+    const sandbox = engine.sandbox();
+    await sandbox.run(shellImage, ["true"]);
+    const begun = performance.now();
+    const result = await sandbox.run(shellImage, ["sleep", "300"], {}, { timeoutMs: 1000 });
+    expect(result).toMatchObject({ timedOut: true, killed: true, aborted: false, exitCode: null, signal: "SIGKILL" });
+    expect(performance.now() - begun - (result.startupMs ?? 0)).toBeLessThan(2500);
+    await sandbox.settled();
+    expect(await eventually(async () => (await engine.containers()).length === 0)).toBe(true);
+  });
+
+  test("a first process that ignores SIGTERM is ended all the same", async () => {
+    const result = await engine.sandbox().run(shellImage, ["sh", "-c", 'trap "" TERM; sleep 300'], {}, { timeoutMs: 1000 });
+    expect(result.timedOut).toBe(true);
+    expect(result.durationMs).toBeLessThan(4000);
+  });
+
+  test("an abort at any moment leaves no container and no temp folder", { timeout: 120_000 }, async () => {
+    const sandbox = engine.sandbox({ maxConcurrent: 4 });
+    const runs = Array.from({ length: 16 }, async (_, index) => {
+      const abort = new AbortController();
+      setTimeout(() => abort.abort(), 1 + index * 70 + Math.random() * 70);
+      const result = await sandbox.run(shellImage, ["sleep", "300"], {}, { signal: abort.signal });
+      expect(result).toMatchObject({ aborted: true, timedOut: false });
+    });
+    await Promise.all(runs);
+    expect(await eventually(() => sandbox.stats().running === 0, 30_000)).toBe(true);
+    expect(await eventually(async () => (await engine.containers()).length === 0, 30_000)).toBe(true);
+    await sandbox.settled();
+    // What is left of this process are the folders of sandboxes that are not closed yet, without any run in them.
+    const folders = (await readdir(tmpdir())).filter(
+      (name) => name.startsWith("express-skills-run-") && name.includes(`-${process.pid}-`),
+    );
+    const entries = await Promise.all(folders.map((name) => readdir(join(tmpdir(), name))));
+    expect(folders.length).toBeGreaterThan(0);
+    expect(new Set(entries.flat())).toEqual(new Set(["hosts"]));
+  });
+
+  test("closing ends what still runs, and removes it", async () => {
+    const sandbox = engine.sandbox();
+    const run = sandbox.run(shellImage, ["sleep", "300"]);
+    expect(await eventually(async () => (await engine.containers()).length > 0)).toBe(true);
+    await sandbox.close({ graceMs: 0 });
+    expect(await run).toMatchObject({ aborted: true });
+    expect(await engine.containers()).toEqual([]);
+    await expect(sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "SHUTTING_DOWN" });
+  });
+});
+
+const stubOptions = { runtime: "docker", allowUnenforcedLimits: true, owner: "stub" };
+
+test("a kill that finds no container yet is repeated until it works", async () => {
+  // The first two kills come before the container is there; the third one ends the command line program.
+  const stub = await createStubEngine({
+    run: 'echo $$ > "$FOLDER/pid"; sleep 60 & wait',
+    kill: 'n=$(cat "$FOLDER/n" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$FOLDER/n"; if [ $n -lt 3 ]; then echo "No such container" >&2; exit 1; fi; kill -9 $(cat "$FOLDER/pid")',
+    rm: 'for name; do :; done; if [ -e "$FOLDER/n" ] && [ $(cat "$FOLDER/n") -ge 3 ]; then echo "$name"; else echo "No such container: $name" >&2; exit 1; fi',
+  });
+  const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
+  const result = await sandbox.run("any", ["x"], {}, { signal: AbortSignal.timeout(300) });
+  expect(result.aborted).toBe(true);
+  expect(await eventually(async () => (await stub.calls()).filter((call) => call.startsWith("kill")).length >= 3)).toBe(true);
+  await sandbox.close({ graceMs: 0 });
+});
+
+test("a run settles when every helper command hangs for ever", { timeout: 60_000 }, async () => {
+  const stub = await createStubEngine({
+    run: "exec sleep 600",
+    kill: "exec sleep 600",
+    rm: "exec sleep 600",
+    inspect: "exec sleep 600",
+  });
+  const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
+  const begun = performance.now();
+  const result = await sandbox.run("any", ["x"], {}, { signal: AbortSignal.timeout(200) });
+  expect(result.aborted).toBe(true);
+  expect(performance.now() - begun).toBeLessThan(5000);
+});
+
+test("a command line program that does not notice its container's end is ended", { timeout: 30_000 }, async () => {
+  const stub = await createStubEngine({
+    run: 'echo answer; for a; do case "$a" in --name=*) echo "${a#--name=}" > "$FOLDER/name" ;; esac; done; exec sleep 600',
+    events:
+      'until [ -s "$FOLDER/name" ]; do sleep 0.1; done; n=$(cat "$FOLDER/name"); echo "{\\"status\\":\\"start\\",\\"Actor\\":{\\"Attributes\\":{\\"name\\":\\"$n\\"}}}"; echo "{\\"status\\":\\"die\\",\\"Actor\\":{\\"Attributes\\":{\\"name\\":\\"$n\\",\\"exitCode\\":\\"0\\"}}}"; exec sleep 600',
+  });
+  const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
+  const result = await sandbox.run("any", ["x"]);
+  expect(result).toMatchObject({ exitCode: 0, stdout: "answer\n", timedOut: false });
+  expect(result.durationMs).toBeLessThan(5000);
+  await sandbox.close({ graceMs: 0 });
+});
+
+test("our own reason decides when the command line program answers a kill with exit code 0", async () => {
+  const stub = await createStubEngine({
+    run: 'echo $$ > "$FOLDER/pid"; trap "exit 0" USR1; while :; do sleep 0.05; done',
+    kill: 'kill -USR1 $(cat "$FOLDER/pid")',
+  });
+  const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
+  const result = await sandbox.run("any", ["x"], {}, { signal: AbortSignal.timeout(400) });
+  expect(result).toMatchObject({ aborted: true, exitCode: null, stdout: "" });
+  await sandbox.close({ graceMs: 0 });
+});
+
+test("an engine that restarts in mid-run is an engine error, not the program's exit code", async () => {
+  const stub = await createStubEngine({
+    run: "echo half; exit 1",
+    inspect: "echo 'Cannot connect to the Docker daemon' >&2; exit 1",
+  });
+  const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
+  await expect(sandbox.run("any", ["x"])).rejects.toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
+  const other = await createStubEngine({
+    run: "echo half; exit 1",
+    inspect: `echo '{"Status":"exited","Running":false,"ExitCode":137,"StartedAt":"2026-01-01T00:00:00Z"}'`,
+  });
+  const second = createSandbox({ ...stubOptions, environment: other.environment });
+  await expect(second.run("any", ["x"])).rejects.toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
+  await Promise.all([sandbox.close({ graceMs: 0 }), second.close({ graceMs: 0 })]);
+});
+
+test("several containers are removed by one command, by force, with their volumes, and none is stopped politely", async () => {
+  const stub = await createStubEngine();
+  const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
+  await Promise.all(Array.from({ length: 6 }, () => sandbox.run("any", ["x"])));
+  await sandbox.settled();
+  const calls = await stub.calls();
+  const removals = calls.filter((call) => call.startsWith("rm "));
+  expect(removals.length).toBeLessThan(6);
+  expect(removals.every((call) => call.startsWith("rm --force --volumes -- express-skills-"))).toBe(true);
+  expect(removals.join(" ").match(/express-skills-/g)).toHaveLength(6);
+  expect(calls.some((call) => call.startsWith("stop"))).toBe(false);
+  await sandbox.close();
+});
