@@ -65,7 +65,8 @@ export function createEngineChoice(named: string | undefined, environment: () =>
       return choice;
     },
     forget() {
-      choice = null;
+      // A failure is kept for its time.
+      if (failedAt < 0) choice = null;
     },
     get tried() {
       return tried;

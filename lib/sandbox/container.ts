@@ -46,6 +46,8 @@ export interface Container {
   /** Sends the whole input and closes stdin; the program's time counts from here, or from its start if that is later. */
   feed(input: Input, timeoutMs: number): void;
   end(reason: EndReason): void;
+  /** How long the start took, and how long the program runs, until now or its end. */
+  times(): { readonly startupMs: number | null; readonly durationMs: number };
   /** Called with each piece of standard output, after it was captured. */
   onOutput: (() => void) | null;
 }
@@ -157,6 +159,11 @@ export function launchContainer(launch: ContainerLaunch): Container {
       return startedAt !== null;
     },
     onOutput: null,
+    times() {
+      const now = endedAt ?? performance.now();
+      const from = startedAt === null ? now : Math.max(startedAt, fedAt ?? startedAt);
+      return { startupMs: startedAt === null ? null : startedAt - launchedAt, durationMs: Math.max(0, now - from) };
+    },
     feed(input, timeoutMs) {
       fedAt = performance.now();
       runTimeoutMs = timeoutMs;

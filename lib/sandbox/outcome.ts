@@ -58,9 +58,16 @@ function hasOomEvidence(container: Container, ending: Ending, context: OutcomeCo
   return ending.oomTold || (container.engine.traits.leavesOomFile && existsSync(join(context.cwd, "oom")));
 }
 
+/** What is known of a container whose answer is complete while it may still run. */
+export function answeredResult(container: Container, context: OutcomeContext): SandboxResult {
+  const ending = { reason: null, ...container.times() };
+  const result = resultOf(container, ending, context, { exitCode: null, oomKilled: false });
+  return { ...result, stdout: container.stdout.firstLine() ?? "", stdoutTruncated: false };
+}
+
 function resultOf(
   container: Container,
-  ending: Ending,
+  ending: Pick<Ending, "reason" | "startupMs" | "durationMs">,
   context: OutcomeContext,
   end: { readonly exitCode: number | null; readonly oomKilled: boolean },
 ): SandboxResult {
@@ -78,7 +85,7 @@ function resultOf(
     stdoutTruncated: container.stdout.truncated,
     stderrTruncated: container.stderr.truncated,
     durationMs: Math.round(ending.durationMs),
-    startupMs: ending.startupMs === null ? null : Math.round(ending.startupMs),
+    startupMs: startupOf(ending, context),
     killed,
     timedOut: ending.reason === "timeout",
     aborted: ending.reason === "abort" || ending.reason === "drain",
@@ -86,6 +93,12 @@ function resultOf(
     servedFrom: context.servedFrom,
     warnings: [...context.warnings, ...warnings],
   };
+}
+
+/** A container that was started ahead cost the caller no start. */
+function startupOf(ending: Pick<Ending, "startupMs">, context: OutcomeContext): number | null {
+  if (context.servedFrom === "warm") return 0;
+  return ending.startupMs === null ? null : Math.round(ending.startupMs);
 }
 
 /** Only 137 is a signal for sure: programs use other codes above 128 as they like, and nobody but the kernel and we send this one. */
@@ -137,7 +150,7 @@ function startFailure(container: Container, state: ContainerState, code: number 
   if (/no such image|image not known/i.test(text)) return new SkillError("IMAGE_NOT_FOUND", `The image is gone: ${reason}`);
   if (/cannot connect|error during connect|is the docker daemon running/i.test(text))
     return unavailable(container.engine, reason);
-  if ((code === 127 || code === 126) && /exec|executable|no such file|not found|permission denied/i.test(text)) {
+  if ((code === 127 || code === 126) && /exec: ?"|executable file|command that was not found|OCI permission denied/i.test(text)) {
     return new SkillError("COMMAND_NOT_FOUND", `The container's command cannot be run: ${reason}`);
   }
   const cure = cures.find(([pattern]) => pattern.test(text))?.[1];

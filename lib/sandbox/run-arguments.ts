@@ -60,6 +60,7 @@ function isolation(limits: Limits, network: string): string[] {
     "--security-opt=no-new-privileges",
     `--network=${network}`,
     "--cgroupns=private",
+    "--ipc=private",
     `--hostname=${containerHostname}`,
     `--user=${limits.uid}:${limits.gid}`,
     `--workdir=${limits.workdir}`,

@@ -2,6 +2,7 @@ import { SkillError } from "../errors.js";
 import type { SandboxConfig, SandboxResult } from "../types.js";
 import { Aborted, orAborted } from "./abort.js";
 import type { Admission } from "./admission.js";
+import { answer } from "./answer.js";
 import { type ContainerEnvironment, parseContainerEnvironment, validateCommand } from "./container-environment.js";
 import type { Enforcement } from "./enforcement.js";
 import type { Engine } from "./engine-table.js";
@@ -10,7 +11,6 @@ import { parseImageReference } from "./image-reference.js";
 import type { ResolvedImage } from "./images.js";
 import { nextContainerName } from "./instance.js";
 import { type Limits, parseLimits } from "./limits.js";
-import { decideOutcome } from "./outcome.js";
 import type { Room } from "./room.js";
 import { type StartedContainer, startContainer } from "./start-container.js";
 
@@ -113,16 +113,15 @@ async function startForRun(runner: Runner, request: RunRequest, engine: Engine):
 }
 
 /** The whole output is the answer. */
-async function serveWhole(started: StartedContainer, request: RunRequest): Promise<SandboxResult> {
-  const { container } = started;
-  const { signal, stdin } = request.config;
-  const onAbort = () => container.end("abort");
-  signal?.addEventListener("abort", onAbort, { once: true });
-  if (signal?.aborted === true) onAbort();
-  container.feed(stdin ?? "", request.limits.timeoutMs);
-  const ending = await container.ended;
-  signal?.removeEventListener("abort", onAbort);
-  return decideOutcome(container, ending, { image: request.image, cwd: started.cwd, servedFrom: "cold", warnings: [] });
+function serveWhole(started: StartedContainer, request: RunRequest): Promise<SandboxResult> {
+  return answer(started, {
+    image: request.image,
+    input: request.config.stdin ?? "",
+    timeoutMs: request.limits.timeoutMs,
+    signal: request.config.signal,
+    reply: "exit",
+    servedFrom: "cold",
+  });
 }
 
 function checkCpus(limits: Limits, engine: Engine): void {

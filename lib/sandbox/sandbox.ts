@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SkillError } from "../errors.js";
-import type { Logger, SandboxConfig, SandboxResult } from "../types.js";
+import type { ContainerSpec, Logger, SandboxConfig, SandboxResult } from "../types.js";
 import { createAdmission } from "./admission.js";
 import { type Calls, createCalls } from "./calls.js";
 import type { LimitsFound } from "./canary.js";
 import { createEngineChoice, type Tried } from "./choose-engine.js";
 import { cliEnvironment } from "./cli-environment.js";
+import type { ContainerReply } from "./container-skill.js";
 import { createEnforcement } from "./enforcement.js";
 import { createImages } from "./images.js";
 import { createInstance } from "./instance.js";
@@ -15,6 +16,8 @@ import { parseSandboxOptions, type SandboxOptions } from "./options.js";
 import { createRemoval } from "./removal.js";
 import { createRoom, type Room, sweep } from "./room.js";
 import { parseRun, type Runner, runCold } from "./run.js";
+import { drainSkill, prepareSkill, type ServeOptions, type Server, serveSkill } from "./serve.js";
+import { createSlots, type SlotStats } from "./slots.js";
 import { createEvents } from "./start-evidence.js";
 
 /** What a sandbox is working with. */
@@ -38,6 +41,7 @@ export interface SandboxStats {
   readonly queued: number;
   /** Containers that wait to be removed. */
   readonly removing: number;
+  readonly slots: SlotStats;
 }
 
 /** Runs programs in containers that are thrown away. */
@@ -54,6 +58,15 @@ export interface Sandbox {
     env?: Readonly<Record<string, string>>,
     config?: SandboxConfig,
   ): Promise<SandboxResult>;
+  /**
+   * Has a container skill answer one input. How its program ended, well or not, is in the reply; only problems of engine, image and
+   * definition are thrown, as by `run`.
+   */
+  serve(spec: ContainerSpec, input: unknown, options: ServeOptions): Promise<ContainerReply>;
+  /** Starts the slots of a container skill with `warm` ahead of its first call. */
+  prepare(spec: ContainerSpec, owner: string): Promise<void>;
+  /** Ends the slots of a container skill: it was changed, switched off or removed. */
+  drain(spec: ContainerSpec, owner: string): void;
   /** Asks the engine what it is; a container of `image`, when given, reads its own limits. @throws `SANDBOX_UNAVAILABLE` */
   describe(image?: string): Promise<SandboxDescription>;
   stats(): SandboxStats;
@@ -90,17 +103,41 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     admission: createAdmission(settings),
     enforcement: createEnforcement(settings.allowUnenforcedLimits),
   };
+  const slots = createSlots(settings);
+  const server: Server = {
+    runner,
+    slots,
+    defaults,
+    allowEnv: settings.allowEnv,
+    environment: settings.environment,
+    slotIdleMs: settings.slotIdleMs,
+    keys: new Map(),
+  };
   const sweeper = createSweeper(room);
   let closing: Promise<void> | null = null;
+  const refuseWhenClosed = () => {
+    if (closing !== null) throw new SkillError("SHUTTING_DOWN", "The sandbox is closed.");
+  };
   const calls = createCalls();
 
   return {
     async run(image, command, env = {}, config = {}) {
-      if (closing !== null) throw new SkillError("SHUTTING_DOWN", "The sandbox is closed.");
+      refuseWhenClosed();
       const request = parseRun(image, command, env, config, defaults);
       sweeper.start();
       return calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...config, signal } }));
     },
+    async serve(spec, input, options) {
+      refuseWhenClosed();
+      sweeper.start();
+      return calls.track(options.signal, (signal) => serveSkill(server, spec, input, { ...options, signal }));
+    },
+    async prepare(spec, owner) {
+      refuseWhenClosed();
+      sweeper.start();
+      await prepareSkill(server, spec, owner);
+    },
+    drain: (spec, owner) => drainSkill(server, spec, owner),
     async describe(image) {
       const engine = await room.choice.choose();
       if (image !== undefined) await runner.enforcement.look(room, engine, await room.images.resolve(engine, image, "missing"));
@@ -118,10 +155,17 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         warnings,
       };
     },
-    stats: () => ({ running: runner.admission.running, queued: runner.admission.queued, removing: room.removal.waiting }),
+    stats: () => ({
+      running: runner.admission.running,
+      queued: runner.admission.queued,
+      removing: room.removal.waiting,
+      slots: slots.stats(),
+    }),
     sweep: () => sweeper.now(),
     settled: () => settleRemovals(room),
     close({ graceMs = 10_000 } = {}) {
+      // First, so that no call that ends starts another slot.
+      slots.close();
       closing ??= closeRoom(room, calls, graceMs).finally(() => sweeper.stop());
       return closing;
     },
@@ -166,6 +210,6 @@ async function closeRoom(room: Room, calls: Calls, graceMs: number): Promise<voi
   // Whoever started a container gives it back once it has ended.
   for (const until = performance.now() + releaseLimitMs; room.living.size > 0 && performance.now() < until; ) await sleep(10);
   await settleRemovals(room);
-  room.events.close();
+  room.events.stop();
   await room.removeFolder();
 }

@@ -16,7 +16,7 @@ export interface EventListener {
 export interface Events {
   /** Listens for one container, from now on; the stream is opened when it is needed. Returns the function that ends it. */
   listen(engine: Engine, name: string, listener: EventListener): () => void;
-  close(): void;
+  stop(): void;
 }
 
 /** A stream nobody listens to is closed after this. */
@@ -30,7 +30,7 @@ export function createEvents(instance: Instance): Events {
   let child: ChildProcess | null = null;
   let idle: NodeJS.Timeout | undefined;
 
-  const close = () => {
+  const stop = () => {
     clearTimeout(idle);
     if (child !== null) killTree(child);
     child = null;
@@ -67,10 +67,10 @@ export function createEvents(instance: Instance): Events {
       if (child === null) open(engine);
       return () => {
         listeners.delete(name);
-        if (listeners.size === 0) idle = setTimeout(close, idleMs).unref();
+        if (listeners.size === 0) idle = setTimeout(stop, idleMs).unref();
       };
     },
-    close,
+    stop,
   };
 }
 

@@ -1,0 +1,46 @@
+import type { SandboxResult } from "../types.js";
+import type { Input } from "./container.js";
+import { answeredResult, decideOutcome } from "./outcome.js";
+import type { StartedContainer } from "./start-container.js";
+
+export interface Question {
+  /** As the caller named it. */
+  readonly image: string;
+  readonly input: Input;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** `exit`: the answer is complete when the program has ended. `line`: with its first line of output; the rest is not waited for. */
+  readonly reply: "exit" | "line";
+  readonly servedFrom: "warm" | "cold";
+}
+
+/** Gives a container its input, and waits for its answer. */
+export async function answer({ container, cwd }: StartedContainer, question: Question): Promise<SandboxResult> {
+  const { signal } = question;
+  const context = { image: question.image, cwd, servedFrom: question.servedFrom, warnings: [] };
+  const onAbort = () => container.end("abort");
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  try {
+    const line = question.reply === "line" ? firstLine(container) : null;
+    container.feed(question.input, question.timeoutMs);
+    const ending = await (line === null ? container.ended : Promise.race([line, container.ended]));
+    // A program may print its line and end at once: the line is the answer all the same.
+    const isAnswered = ending === null || (line !== null && ending.reason === null && container.stdout.firstLine() !== null);
+    if (!isAnswered) return await decideOutcome(container, ending, context);
+    const result = answeredResult(container, context);
+    container.end("drain");
+    return result;
+  } finally {
+    container.onOutput = null;
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+function firstLine(container: StartedContainer["container"]): Promise<null> {
+  return new Promise((resolve) => {
+    container.onOutput = () => {
+      if (container.stdout.firstLine() !== null) resolve(null);
+    };
+  });
+}

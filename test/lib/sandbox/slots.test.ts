@@ -1,0 +1,195 @@
+import { expect, test } from "vitest";
+import type { Sandbox } from "../../../lib/sandbox/sandbox.js";
+import { createSandbox } from "../../../lib/sandbox/sandbox.js";
+import type { ContainerSpec } from "../../../lib/types.js";
+import { eventually, onEachEngine, shellImage } from "../../engines/engines.js";
+import { createStubEngine } from "../../engines/stub-engine.js";
+
+const call = { owner: "system", timeoutMs: 10_000 };
+const echo: ContainerSpec = {
+  image: shellImage,
+  command: ["sh", "-c", 'read -r line; echo "$line"; cat /proc/sys/kernel/random/uuid > /tmp/x; ls /tmp | wc -l >&2'],
+  warm: 1,
+};
+
+const isReady = (sandbox: Sandbox, count = 1) => eventually(() => sandbox.stats().slots.waiting === count, 20_000);
+
+onEachEngine("slots", (engine) => {
+  test("a second call is served by a container that was started ahead, with default settings", async () => {
+    const sandbox = engine.sandbox();
+    const first = await sandbox.serve(echo, { n: 1 }, call);
+    expect(first).toMatchObject({ output: { n: 1 }, result: { servedFrom: "cold" } });
+    expect(await isReady(sandbox)).toBe(true);
+    const second = await sandbox.serve(echo, { n: 2 }, call);
+    expect(second).toMatchObject({
+      output: { n: 2 },
+      result: { servedFrom: "warm", exitCode: 0, startupMs: 0, runtime: engine.name },
+    });
+    expect(second.result.id).not.toBe(first.result.id);
+    expect(sandbox.stats().slots).toMatchObject({ hits: 1, misses: { first: 1 }, idleDeaths: 0 });
+  });
+
+  test("slots can be ready before the first call, and none serves twice", async () => {
+    const sandbox = engine.sandbox();
+    await sandbox.prepare({ ...echo, warm: 2 }, "system");
+    expect(await isReady(sandbox, 2)).toBe(true);
+    const replies = await Promise.all([1, 2, 3].map((n) => sandbox.serve({ ...echo, warm: 2 }, { n }, call)));
+    expect(replies.map((reply) => reply.output)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(replies.map((reply) => reply.result.servedFrom).sort()).toEqual(["cold", "warm", "warm"]);
+    expect(new Set(replies.map((reply) => reply.result.id)).size).toBe(3);
+    expect(replies.every((reply) => reply.result.stderr === "1\n")).toBe(true);
+  });
+
+  test("a warm container is isolated exactly as a cold one", async () => {
+    const sandbox = engine.sandbox();
+    const spec = { ...echo, command: ["sh", "-c", "cat; sleep 300"], files: { a: "b" }, env: { A: "b" }, memoryMb: 64 };
+    const abort = new AbortController();
+    const cold = sandbox.serve({ ...spec, warm: 0 }, {}, { ...call, signal: abort.signal });
+    const inspect = async (name: string) => {
+      const said = JSON.parse(await engine.cli("inspect", "--type", "container", name));
+      const { Config, HostConfig, NetworkSettings, Mounts } = said[0];
+      for (const list of [Config.Env, HostConfig.Binds, Config.CreateCommand ?? []]) list.sort();
+      const text = JSON.stringify({
+        Config,
+        HostConfig,
+        networks: Object.keys(NetworkSettings.Networks ?? {}),
+        mounts: Mounts.length,
+      });
+      // Names, and what is derived from them, are the container's own.
+      return text
+        .replaceAll(/express-skills-[\w/-]+/g, "NAME")
+        .replaceAll(/(express-skills\.(instance|deadline))("?[:=]"?)[\w-]+/g, "$1")
+        .replaceAll(/\d{4}-\d\d-\d\dT[^"]*/g, "TIME")
+        .split(",");
+    };
+    const running = async () =>
+      (await engine.cli("ps", "--format", "{{.Names}}")).split("\n").filter((name) => name.startsWith("express-skills-"));
+    let names: string[] = [];
+    const mine = await engine.containers();
+    expect(await eventually(async () => (names = (await running()).filter((name) => !mine.includes(name))).length > 0)).toBe(
+      true,
+    );
+    await eventually(async () => (await engine.cli("ps", "--format", "{{.Names}}")).includes(names[0] ?? "-"));
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    const [coldName = ""] = (await running()).filter((name) => !mine.includes(name));
+    const ofCold = await inspect(coldName);
+    await sandbox.prepare(spec, "system");
+    expect(await isReady(sandbox)).toBe(true);
+    const warmName = (await running()).find((name) => name !== coldName && !mine.includes(name)) ?? "";
+    expect(await inspect(warmName)).toEqual(ofCold);
+    abort.abort();
+    await cold;
+  });
+
+  test("owners do not share slots, and a change of the skill ends the old ones", async () => {
+    const sandbox = engine.sandbox();
+    await sandbox.prepare(echo, "one");
+    expect(await isReady(sandbox)).toBe(true);
+    expect((await sandbox.serve(echo, {}, { ...call, owner: "two" })).result.servedFrom).toBe("cold");
+    sandbox.drain(echo, "one");
+    sandbox.drain(echo, "two");
+    expect(sandbox.stats().slots.waiting).toBe(0);
+    expect((await sandbox.serve(echo, {}, { ...call, owner: "one" })).result.servedFrom).toBe("cold");
+  });
+
+  test("the call's clock starts when the slot is fed", async () => {
+    const sandbox = engine.sandbox();
+    const spec: ContainerSpec = { ...echo, command: ["sh", "-c", "read -r line; sleep 300"] };
+    await sandbox.prepare(spec, "system");
+    expect(await isReady(sandbox)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const reply = await sandbox.serve(spec, {}, { ...call, timeoutMs: 1000 });
+    expect(reply.result).toMatchObject({ servedFrom: "warm", timedOut: true });
+    expect(reply.result.durationMs).toBeGreaterThan(900);
+    // It was spent on the call that failed.
+    const next = await sandbox.serve(spec, {}, { ...call, timeoutMs: 200 });
+    expect(next.result.id).not.toBe(reply.result.id);
+  });
+
+  test("output before the input is not part of the answer", async () => {
+    const sandbox = engine.sandbox();
+    const spec: ContainerSpec = { ...echo, command: ["sh", "-c", 'echo early; echo early >&2; read -r line; echo "$line"'] };
+    await sandbox.prepare(spec, "system");
+    expect(await isReady(sandbox)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const reply = await sandbox.serve(spec, { a: 1 }, call);
+    expect(reply).toMatchObject({ output: { a: 1 }, result: { servedFrom: "warm", stderr: "" } });
+  });
+
+  test("an image whose program ends at once does not spin, and calls are served cold", async () => {
+    const sandbox = engine.sandbox();
+    const spec: ContainerSpec = { ...echo, command: ["sh", "-c", "echo 1"] };
+    await sandbox.prepare(spec, "system");
+    expect(await eventually(() => sandbox.stats().slots.idleDeaths >= 2, 20_000)).toBe(true);
+    const before = sandbox.stats().slots.idleDeaths;
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(sandbox.stats().slots.idleDeaths - before).toBeLessThanOrEqual(2);
+    expect((await sandbox.serve(spec, {}, call)).output).toBe(1);
+  });
+
+  test("a slot whose program prints too much while it waits is given up", async () => {
+    const sandbox = engine.sandbox();
+    const spec: ContainerSpec = { ...echo, command: ["yes"], maxOutputBytes: 1000 };
+    await sandbox.prepare(spec, "system");
+    expect(await eventually(() => sandbox.stats().slots.idleDeaths >= 1, 20_000)).toBe(true);
+  });
+
+  test("closing ends all slots, and starts none any more", async () => {
+    const sandbox = engine.sandbox({ owner: `${engine.name} slots closing ${process.pid}` });
+    await sandbox.prepare({ ...echo, warm: 3 }, "system");
+    expect(await isReady(sandbox, 3)).toBe(true);
+    await sandbox.close();
+    expect(sandbox.stats().slots).toMatchObject({ waiting: 0, starting: 0 });
+  });
+});
+
+const onStub = async (options = {}) => {
+  const stub = await createStubEngine({
+    run: 'for a; do case "$a" in --name=*) n=$(echo "$a" | cut -d= -f2) ;; esac; done; echo $$ > "$FOLDER/$n"; read -r line; echo "$line"',
+    kill: 'kill -9 $(cat "$FOLDER/$3")',
+    inspect: `echo '{"Status":"running","Running":true,"StartedAt":"2026-01-01T00:00:00Z"}'`,
+  });
+  const sandbox = createSandbox({
+    runtime: "docker",
+    allowUnenforcedLimits: true,
+    owner: "stub",
+    environment: stub.environment,
+    ...options,
+  });
+  return { ...stub, sandbox };
+};
+const spec = (name: string): ContainerSpec => ({ image: "any", command: [name], warm: 2 });
+
+test("slots of all skills together stay under their cap, and those used longest ago give way", { timeout: 40_000 }, async () => {
+  const { sandbox } = await onStub({ maxSlots: 3 });
+  await sandbox.prepare(spec("a"), "system");
+  expect(await isReady(sandbox, 2)).toBe(true);
+  await sandbox.prepare(spec("b"), "system");
+  expect(await eventually(() => sandbox.stats().slots.waiting === 3, 20_000)).toBe(true);
+  expect(sandbox.stats().slots.evicted).toBe(1);
+  await sandbox.close({ graceMs: 0 });
+});
+
+test("an idle slot ends after its limit", { timeout: 40_000 }, async () => {
+  const { sandbox } = await onStub({ slotIdleMs: 500 });
+  await sandbox.prepare({ ...spec("a"), warm: 1 }, "system");
+  expect(await isReady(sandbox)).toBe(true);
+  expect(await isReady(sandbox, 0)).toBe(true);
+  expect(sandbox.stats().slots.idleDeaths).toBe(0);
+  await sandbox.close({ graceMs: 0 });
+});
+
+test("a call that is cancelled before it begins takes no slot, and two calls never get the same one", {
+  timeout: 40_000,
+}, async () => {
+  const { sandbox } = await onStub();
+  const one = { ...spec("a"), warm: 1 };
+  await sandbox.prepare(one, "system");
+  expect(await isReady(sandbox)).toBe(true);
+  const failed = await sandbox.serve(one, {}, { ...call, signal: AbortSignal.abort() });
+  expect(failed.error).toMatchObject({ code: "SKILL_CANCELLED" });
+  const replies = await Promise.all([sandbox.serve(one, 1, call), sandbox.serve(one, 2, call)]);
+  expect(replies.map((reply) => reply.output)).toEqual([1, 2]);
+  expect(new Set(replies.map((reply) => reply.result.id)).size).toBe(2);
+  await sandbox.close({ graceMs: 0 });
+});
