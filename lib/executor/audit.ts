@@ -4,6 +4,10 @@ import type { RefusedRow, Store } from "../store/store.js";
 import type { Logger } from "../types.js";
 
 const MAX_BATCH = 500;
+/** Ends that are worth a transaction of their own. */
+const GOOD_BATCH = 64;
+/** How many turns of the event loop ends are gathered for: next to nothing when it is idle, a larger batch when it is busy. */
+const GATHER_TURNS = 4;
 const START_DELAY_MS = 10;
 const MAX_WAITING = 10_000;
 const FIRST_RETRY_MS = 5;
@@ -69,7 +73,7 @@ interface Waiting {
 }
 
 /**
- * Writes executions in group commits: the ends of calls at the end of the event-loop turn (SQLite) or when the previous flush ends
+ * Writes executions in group commits: the ends of calls within the next four turns of the event loop, or when the previous flush ends
  * (PostgreSQL), in one transaction of at most 500 rows, one flush at a time. The start of a call is written with the next flush once it is 10 ms
  * old, so that a call which ends before costs one row: a crash can lose calls younger than that. While the database is locked, full or
  * gone the entries stay and are tried again every 5 to 100 ms.
@@ -170,7 +174,12 @@ export class AuditWriter implements Audit {
   #schedule(): void {
     if (this.#scheduled || this.#flushing !== undefined || this.#closed) return;
     this.#scheduled = true;
+    let turns = 0;
     const flush = () => {
+      if (this.#failures === 0 && this.#ends.size < GOOD_BATCH && ++turns < GATHER_TURNS) {
+        setImmediate(flush);
+        return;
+      }
       this.#scheduled = false;
       void this.#flush(performance.now());
     };
