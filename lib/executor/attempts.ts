@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "../errors.js";
-import type { RetryPolicy } from "../types.js";
+import type { MaybePromise, RetryPolicy } from "../types.js";
 import type { Deadline } from "./deadline.js";
 import { checkJson } from "./json.js";
 import { type Failure, type Outcome, toAborted, toFailure, toInvalidOutput } from "./outcome.js";
@@ -29,6 +29,8 @@ export interface AttemptsResult {
   readonly ended: Promise<void> | undefined;
 }
 
+type Ended = Pick<AttemptsResult, "outcome" | "ended">;
+
 /**
  * Runs the handler, again while it fails and the policy allows, until the signal aborts. A handler that ignores the signal is not waited for.
  * Invalid output, meant 4xx answers, refusals of skills it calls, and cancellations are never tried again.
@@ -37,28 +39,32 @@ export async function runAttempts(work: Work): Promise<AttemptsResult> {
   for (let attempt = 1; ; attempt++) {
     if (work.deadline.reason !== undefined)
       return { outcome: toAborted(work.deadline.reason), attempts: attempt - 1, ended: undefined };
-    const { outcome, ended } = await runOnce(work, attempt);
+    const once = runOnce(work, attempt);
+    const { outcome, ended } = once instanceof Promise ? await once : once;
     if (outcome.status === "SUCCESS" || !mayTryAgain(outcome, attempt, work)) return { outcome, attempts: attempt, ended };
     const aborted = await waitBefore(attempt, work);
     if (aborted !== undefined) return { outcome: aborted, attempts: attempt, ended };
   }
 }
 
-async function runOnce(work: Work, attempt: number): Promise<Pick<AttemptsResult, "outcome" | "ended">> {
+/** No promise when the handler gives none. */
+function runOnce(work: Work, attempt: number): MaybePromise<Ended> {
   let handler: unknown;
   try {
     handler = work.start(attempt);
   } catch (thrown) {
     return { outcome: toFailure(thrown), ended: undefined };
   }
-  if (!isPromise(handler)) return { outcome: outcomeOf(work, handler), ended: undefined };
+  return isPromise(handler) ? whenEnded(work, handler) : { outcome: outcomeOf(work, handler), ended: undefined };
+}
+
+async function whenEnded(work: Work, handler: PromiseLike<unknown>): Promise<Ended> {
   try {
     return { outcome: outcomeOf(work, await work.deadline.race(handler)), ended: undefined };
   } catch (thrown) {
     const { reason } = work.deadline;
-    return reason === undefined
-      ? { outcome: toFailure(thrown), ended: undefined }
-      : { outcome: toAborted(reason), ended: watch(work, handler) };
+    if (reason === undefined) return { outcome: toFailure(thrown), ended: undefined };
+    return { outcome: toAborted(reason), ended: watch(work, handler) };
   }
 }
 

@@ -4,10 +4,14 @@ import type { RefusedRow, Store } from "../store/store.js";
 import type { Logger } from "../types.js";
 
 const MAX_BATCH = 500;
+/** Ends that are worth a transaction of their own. */
+const GOOD_BATCH = 64;
+/** How many turns of the event loop ends are gathered for: next to nothing when it is idle, a larger batch when it is busy. */
+const GATHER_TURNS = 4;
+const START_DELAY_MS = 10;
 const MAX_WAITING = 10_000;
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 100;
-const NO_ERRORS: ReadonlyMap<string, unknown> = new Map();
 
 export interface AuditConfig {
   /** Whether a call needs its row: when false, calls go on without one and what was lost is counted and logged. */
@@ -33,23 +37,15 @@ export interface AuditStats {
   readonly failing: boolean;
 }
 
-interface Waiting {
-  entry: AuditEntry;
-  /** Told once, when the entry is written or given up. */
-  settle: ((error: unknown) => void) | undefined;
-  /** When the call stops waiting, by the monotonic clock. */
-  expiresAtMs: number;
-}
-
 /** Where calls note their states. */
 export interface Audit {
   readonly keepsRows: boolean;
-  /** @throws AUDIT_UNAVAILABLE when a state could not be written now: asked before a handler runs. */
+  /** @throws AUDIT_UNAVAILABLE when a row could not be written now: asked before a handler runs. */
   admit(): void;
-  /** Notes a state; a state of the same call that still waits is replaced. */
+  /** Notes that a call began. */
   put(entry: AuditEntry): void;
   /**
-   * Notes a state and waits until it is committed.
+   * Notes how a call ended and waits until that is committed.
    * @throws AUDIT_UNAVAILABLE after `waitMs`; the database's own error when it refuses the row
    */
   commit(entry: AuditEntry): Promise<void>;
@@ -68,25 +64,37 @@ export const noAudit: Audit = Object.freeze({
   close: () => Promise.resolve(),
 });
 
+interface Waiting {
+  readonly entry: AuditEntry;
+  /** By the monotonic clock: when a start is written at the latest, or when the call of an end stops waiting. */
+  readonly dueAtMs: number;
+  /** Told once, when an end is written or given up. */
+  settle: ((error: unknown) => void) | undefined;
+}
+
 /**
- * Writes executions in group commits: whatever waits at the end of an event-loop turn (SQLite) or when the previous flush ends
- * (PostgreSQL) goes into one transaction, at most 500 rows, one flush at a time. While the database is locked, full or gone the entries
- * stay and are tried again every 5 to 100 ms.
+ * Writes executions in group commits: the ends of calls within the next four turns of the event loop, or when the previous flush ends
+ * (PostgreSQL), in one transaction of at most 500 rows, one flush at a time. The start of a call is written with the next flush once it is 10 ms
+ * old, so that a call which ends before costs one row: a crash can lose calls younger than that. While the database is locked, full or
+ * gone the entries stay and are tried again every 5 to 100 ms.
  */
 export class AuditWriter implements Audit {
   readonly keepsRows = true;
   readonly #store: Store;
   readonly #config: AuditConfig;
   readonly #logger: Logger;
-  readonly #waiting = new Map<string, Waiting>();
+  /** Calls that began, oldest first; an end takes its call out. */
+  readonly #starts = new Map<string, Waiting>();
+  readonly #ends = new Map<string, Waiting>();
   #flushing: Promise<void> | undefined;
   #scheduled = false;
   #failures = 0;
   #written = 0;
   #lost = 0;
   #closed = false;
-  /** One timer for all who wait: they wait equally long, so the first is due first. */
-  #expiry: NodeJS.Timeout | undefined;
+  #startTimer: NodeJS.Timeout | undefined;
+  /** One timer for all calls that wait: they wait equally long, so the first is due first. */
+  #expiryTimer: NodeJS.Timeout | undefined;
 
   constructor(store: Store, config: AuditConfig, logger: Logger) {
     this.#store = store;
@@ -96,72 +104,149 @@ export class AuditWriter implements Audit {
 
   admit(): void {
     if (!this.#config.required) return;
-    if (this.#failures === 0 && this.#waiting.size < MAX_WAITING) return;
-    const reason = this.#failures > 0 ? "the last write failed" : `${this.#waiting.size} entries wait to be written`;
+    if (this.#failures === 0 && this.#size() < MAX_WAITING) return;
+    const reason = this.#failures > 0 ? "the last write failed" : `${this.#size()} entries wait to be written`;
     throw unavailable(`The audit cannot be written: ${reason}. The call was not started; try again later.`);
   }
 
   put(entry: AuditEntry): void {
-    this.#enter(entry);
+    if (this.#closed) return;
+    this.#makeRoom();
+    this.#starts.set(entry.id, { entry, dueAtMs: performance.now() + START_DELAY_MS, settle: undefined });
+    this.#startTimer ??= setTimeout(this.#onStartDue, START_DELAY_MS);
   }
 
   commit(entry: AuditEntry): Promise<void> {
-    const waiting = this.#enter(entry);
-    if (!this.#config.required && (this.#failures > 0 || this.#closed)) return Promise.resolve();
+    this.#starts.delete(entry.id);
+    this.#makeRoom();
     return new Promise((resolve, reject) => {
-      waiting.expiresAtMs = performance.now() + this.#config.waitMs;
-      waiting.settle = (error) => (error === undefined ? resolve() : reject(error));
-      if (this.#closed) this.#lose(waiting, "the server is closed");
-      else this.#expiry ??= setTimeout(this.#expire, this.#config.waitMs);
+      const settle = (error: unknown) => (error === undefined ? resolve() : reject(error));
+      const waiting: Waiting = { entry, dueAtMs: performance.now() + this.#config.waitMs, settle };
+      if (this.#closed) return this.#lose(waiting, "the server is closed");
+      this.#ends.set(entry.id, waiting);
+      if (!this.#config.required && this.#failures > 0) this.#tell(waiting, undefined);
+      else this.#expiryTimer ??= setTimeout(this.#onExpiry, this.#config.waitMs);
+      this.#schedule();
     });
   }
 
   stats(): AuditStats {
-    return { waiting: this.#waiting.size, written: this.#written, lost: this.#lost, failing: this.#failures > 0 };
+    return { waiting: this.#size(), written: this.#written, lost: this.#lost, failing: this.#failures > 0 };
   }
 
   async close(): Promise<void> {
-    const giveUpAt = performance.now() + this.#config.waitMs;
-    while (this.#waiting.size > 0 && performance.now() < giveUpAt) {
-      await this.#flush();
+    const giveUpAtMs = performance.now() + this.#config.waitMs;
+    while (this.#size() > 0 && performance.now() < giveUpAtMs) {
+      await this.#flush(Number.POSITIVE_INFINITY);
       if (this.#failures > 0) await new Promise((resolve) => setTimeout(resolve, FIRST_RETRY_MS));
     }
     this.#closed = true;
-    clearTimeout(this.#expiry);
-    for (const waiting of this.#waiting.values()) this.#lose(waiting, "the server closed before the row could be written");
+    clearTimeout(this.#startTimer);
+    clearTimeout(this.#expiryTimer);
+    for (const waiting of [...this.#starts.values(), ...this.#ends.values()])
+      this.#lose(waiting, "the server closed before the row could be written");
   }
 
-  #enter(entry: AuditEntry): Waiting {
-    let waiting = this.#waiting.get(entry.id);
-    if (waiting !== undefined) waiting.entry = entry;
-    else {
-      if (this.#waiting.size >= MAX_WAITING && !this.#config.required) this.#dropOldest();
-      waiting = { entry, settle: undefined, expiresAtMs: Number.POSITIVE_INFINITY };
-      this.#waiting.set(entry.id, waiting);
-    }
-    this.#schedule();
-    return waiting;
+  #size(): number {
+    return this.#starts.size + this.#ends.size;
   }
 
-  /** Those who waited long enough are told so; their entries stay, to be written when that is possible again. */
-  readonly #expire = () => {
-    this.#expiry = undefined;
-    const nowMs = performance.now();
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const waiting of this.#waiting.values()) {
-      if (waiting.settle === undefined) continue;
-      if (waiting.expiresAtMs > nowMs) nextMs = Math.min(nextMs, waiting.expiresAtMs);
-      else
-        this.#tell(
-          waiting,
-          unavailable(
-            `The row of execution ${waiting.entry.id} could not be written within ${this.#config.waitMs} ms.`,
-            waiting.entry.id,
-          ),
-        );
-    }
-    if (nextMs < Number.POSITIVE_INFINITY) this.#expiry = setTimeout(this.#expire, nextMs - nowMs);
+  readonly #onStartDue = () => {
+    this.#startTimer = undefined;
+    if (this.#starts.size > 0) this.#schedule();
   };
+
+  /** Calls that waited long enough are told so; their entries stay, to be written when that is possible again. */
+  readonly #onExpiry = () => {
+    this.#expiryTimer = undefined;
+    const nowMs = performance.now();
+    for (const waiting of this.#ends.values()) {
+      if (waiting.settle === undefined) continue;
+      if (waiting.dueAtMs > nowMs) {
+        this.#expiryTimer = setTimeout(this.#onExpiry, waiting.dueAtMs - nowMs);
+        return;
+      }
+      const { id } = waiting.entry;
+      this.#tell(waiting, unavailable(`The row of execution ${id} could not be written within ${this.#config.waitMs} ms.`, id));
+    }
+  };
+
+  #schedule(): void {
+    if (this.#scheduled || this.#flushing !== undefined || this.#closed) return;
+    this.#scheduled = true;
+    let turns = 0;
+    const flush = () => {
+      if (this.#failures === 0 && this.#ends.size < GOOD_BATCH && ++turns < GATHER_TURNS) {
+        setImmediate(flush);
+        return;
+      }
+      this.#scheduled = false;
+      void this.#flush(performance.now());
+    };
+    if (this.#failures === 0) setImmediate(flush);
+    else setTimeout(flush, Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failures - 1))).unref();
+  }
+
+  /** Writes the ends, and the starts that are due by `untilMs`. */
+  #flush(untilMs: number): Promise<void> {
+    this.#flushing ??= this.#writeBatch(untilMs).finally(() => {
+      this.#flushing = undefined;
+      if (this.#ends.size > 0 || (this.#failures > 0 && this.#starts.size > 0)) this.#schedule();
+      else if (this.#starts.size > 0) this.#startTimer ??= setTimeout(this.#onStartDue, START_DELAY_MS);
+    });
+    return this.#flushing;
+  }
+
+  async #writeBatch(untilMs: number): Promise<void> {
+    const batch = this.#takeBatch(untilMs);
+    if (batch.length === 0) return;
+    try {
+      const answer = this.#store.upsertExecutions(batch.map((waiting) => waiting.entry.render()));
+      this.#settle(batch, answer instanceof Promise ? await answer : answer);
+      if (this.#failures > 0) this.#logger.info({ failures: this.#failures }, "the audit is written again");
+      this.#failures = 0;
+    } catch (error) {
+      if (this.#failures++ === 0)
+        this.#logger.error({ err: error, waiting: this.#size() }, "the audit cannot be written; trying again");
+    }
+  }
+
+  #takeBatch(untilMs: number): Waiting[] {
+    const batch: Waiting[] = [];
+    for (const end of this.#ends.values()) {
+      if (batch.length === MAX_BATCH) return batch;
+      batch.push(end);
+    }
+    for (const start of this.#starts.values()) {
+      if (batch.length === MAX_BATCH || start.dueAtMs > untilMs) return batch;
+      batch.push(start);
+    }
+    return batch;
+  }
+
+  #settle(batch: readonly Waiting[], refused: readonly RefusedRow[]): void {
+    const errors = refused.length === 0 ? undefined : new Map(refused.map((row) => [row.id, row.error]));
+    for (const waiting of batch) {
+      this.#forget(waiting);
+      if (errors?.has(waiting.entry.id)) {
+        this.#refuse(waiting, errors.get(waiting.entry.id));
+        continue;
+      }
+      this.#written++;
+      waiting.settle?.(undefined);
+    }
+    if (this.#ends.size === 0) {
+      clearTimeout(this.#expiryTimer);
+      this.#expiryTimer = undefined;
+    }
+  }
+
+  /** An end may have come in while the start of its call was written: that stays. */
+  #forget(waiting: Waiting): void {
+    const { id } = waiting.entry;
+    if (this.#ends.get(id) === waiting) this.#ends.delete(id);
+    if (this.#starts.get(id) === waiting) this.#starts.delete(id);
+  }
 
   #tell(waiting: Waiting, error: SkillError | undefined): void {
     const { settle } = waiting;
@@ -169,64 +254,9 @@ export class AuditWriter implements Audit {
     settle?.(this.#config.required ? error : undefined);
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#flushing !== undefined || this.#closed) return;
-    this.#scheduled = true;
-    const flush = () => {
-      this.#scheduled = false;
-      void this.#flush();
-    };
-    if (this.#failures === 0) setImmediate(flush);
-    else setTimeout(flush, Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failures - 1))).unref();
-  }
-
-  #flush(): Promise<void> {
-    this.#flushing ??= this.#writeBatch().finally(() => {
-      this.#flushing = undefined;
-      if (this.#waiting.size > 0) this.#schedule();
-    });
-    return this.#flushing;
-  }
-
-  async #writeBatch(): Promise<void> {
-    const batch = takeBatch(this.#waiting);
-    if (batch.length === 0) return;
-    const entries = batch.map((waiting) => waiting.entry);
-    try {
-      const answer = this.#store.upsertExecutions(entries.map((entry) => entry.render()));
-      this.#settle(batch, entries, answer instanceof Promise ? await answer : answer);
-      if (this.#failures > 0) this.#logger.info({ failures: this.#failures }, "the audit is written again");
-      this.#failures = 0;
-    } catch (error) {
-      if (this.#failures++ === 0)
-        this.#logger.error({ err: error, waiting: this.#waiting.size }, "the audit cannot be written; trying again");
-    }
-  }
-
-  #settle(batch: readonly Waiting[], entries: readonly AuditEntry[], refused: readonly RefusedRow[]): void {
-    const errors = refused.length === 0 ? NO_ERRORS : new Map(refused.map((row) => [row.id, row.error]));
-    for (const [index, waiting] of batch.entries()) {
-      const entry = entries[index] as AuditEntry;
-      if (errors.has(entry.id)) {
-        this.#refuse(waiting, errors.get(entry.id));
-        continue;
-      }
-      this.#written++;
-      // A later state may have come in while PostgreSQL wrote this one: it stays, and its waiters with it.
-      if (waiting.entry !== entry) continue;
-      this.#waiting.delete(entry.id);
-      waiting.settle?.(undefined);
-    }
-    if (this.#waiting.size === 0) {
-      clearTimeout(this.#expiry);
-      this.#expiry = undefined;
-    }
-  }
-
   /** The database will never take this row: its own error goes to the call. */
   #refuse(waiting: Waiting, error: unknown): void {
     this.#lost++;
-    this.#waiting.delete(waiting.entry.id);
     this.#logger.error({ executionId: waiting.entry.id, err: error }, "the database refused an audit row");
     waiting.settle?.(error);
   }
@@ -234,24 +264,17 @@ export class AuditWriter implements Audit {
   #lose(waiting: Waiting, why: string): void {
     const { id } = waiting.entry;
     this.#lost++;
-    this.#waiting.delete(id);
+    this.#forget(waiting);
     this.#logger.error({ executionId: id }, `an audit row is lost: ${why}`);
     this.#tell(waiting, unavailable(`The row of execution ${id} is lost: ${why}.`, id));
   }
 
-  #dropOldest(): void {
-    const [oldest] = this.#waiting.values();
+  /** Without `required`, the oldest entry makes room for the newest. */
+  #makeRoom(): void {
+    if (this.#config.required || this.#size() < MAX_WAITING) return;
+    const [oldest] = [...this.#starts.values(), ...this.#ends.values()];
     if (oldest !== undefined) this.#lose(oldest, `${MAX_WAITING} entries wait`);
   }
-}
-
-function takeBatch(waiting: ReadonlyMap<string, Waiting>): Waiting[] {
-  const batch: Waiting[] = [];
-  for (const one of waiting.values()) {
-    batch.push(one);
-    if (batch.length === MAX_BATCH) break;
-  }
-  return batch;
 }
 
 function unavailable(message: string, executionId?: string): SkillError {

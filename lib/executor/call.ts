@@ -79,6 +79,7 @@ class Call {
   readonly #createdAt = new Date().toISOString();
   #reference: ParsedReference | undefined;
   #runnable: RunnableSkill | undefined;
+  #lastFacts: CallFacts | undefined;
   /** Set when the call has an idempotency key. */
   #requestHash: string | null = null;
   /** Whether the call has a row: an error before that is a refusal. */
@@ -244,7 +245,14 @@ class Call {
     };
   }
 
+  /** Made once for the RUNNING row and the final one, unless these differ. */
   #facts(inputText: string | null, requestHash: string | null): CallFacts {
+    if (this.#lastFacts?.inputText !== inputText || this.#lastFacts.requestHash !== requestHash)
+      this.#lastFacts = this.#makeFacts(inputText, requestHash);
+    return this.#lastFacts;
+  }
+
+  #makeFacts(inputText: string | null, requestHash: string | null): CallFacts {
     const { caller } = this.#request;
     const parent = this.#parent();
     const skill = this.#runnable?.skill;

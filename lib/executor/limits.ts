@@ -43,15 +43,12 @@ export class SkillLimits {
    * Does `work` unless the skill's circuit is open, and counts its outcome.
    * @throws CIRCUIT_OPEN; what `work` throws
    */
-  async guard(skill: Skill, work: () => Promise<Outcome>): Promise<Outcome> {
+  guard(skill: Skill, work: () => Promise<Outcome>): Promise<Outcome> {
     const circuit = skill.breaker && this.#of(skill).circuit;
     if (circuit === undefined) return work();
-    try {
-      return await circuit.execute(work);
-    } catch (error) {
-      if (isBrokenCircuitError(error)) throw open(skill, error);
-      throw error;
-    }
+    return circuit.execute(work).catch((error: unknown) => {
+      throw isBrokenCircuitError(error) ? open(skill, error) : error;
+    });
   }
 
   #of(skill: Skill): Limits {

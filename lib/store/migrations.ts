@@ -70,7 +70,7 @@ async function createExecutions(database: Kysely<unknown>): Promise<void> {
     .addColumn("error_code", "text")
     .addColumn("error_message", "text")
     .addColumn("attempts", "integer", (column) => column.notNull())
-    .addColumn("duration_ms", "integer")
+    .addColumn("duration_ms", "double precision")
     .addColumn("idempotency_key", "text")
     .addColumn("request_hash", "text")
     .addColumn("created_at", "text", (column) => column.notNull())

@@ -38,7 +38,9 @@ describe("define()", () => {
     kit.define({ name: "s", schema: anything, handler: () => "old" });
     await kit.ready();
     vi.stubEnv("NODE_ENV", "production");
-    onTestFinished(() => vi.unstubAllEnvs());
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
     const deployed = openTestKit({ database: kit.file });
     deployed.define({ name: "s", schema: { type: "object", required: ["x"] }, handler: () => "new" });
     deployed.define({ name: "other", schema: anything, handler: () => "fine" });
