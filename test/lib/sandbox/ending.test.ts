@@ -6,6 +6,9 @@ import { createSandbox } from "../../../lib/sandbox/sandbox.js";
 import { eventually, onEachEngine, shellImage } from "../../engines/engines.js";
 import { createStubEngine } from "../../engines/stub-engine.js";
 
+/** A soak sets this to 200. */
+const aborts = Number(process.env["SKILLS_TEST_ABORTS"] ?? 16);
+
 onEachEngine("ending a run", (engine) => {
   test("a program over its time limit is answered within a second of it, and its container is gone", async () => {
     const sandbox = engine.sandbox();
@@ -24,11 +27,11 @@ onEachEngine("ending a run", (engine) => {
     expect(result.durationMs).toBeLessThan(4000);
   });
 
-  test("an abort at any moment leaves no container and no temp folder", { timeout: 120_000 }, async () => {
-    const sandbox = engine.sandbox({ maxConcurrent: 4 });
-    const runs = Array.from({ length: 16 }, async (_, index) => {
+  test("an abort at any moment leaves no container and no temp folder", { timeout: 900_000 }, async () => {
+    const sandbox = engine.sandbox({ maxConcurrent: 4, maxQueued: 1000 });
+    const runs = Array.from({ length: aborts }, async (_, index) => {
       const abort = new AbortController();
-      setTimeout(() => abort.abort(), 1 + index * 70 + Math.random() * 70);
+      setTimeout(() => abort.abort(), 1 + index * 70 + Math.random() * 500);
       const result = await sandbox.run(shellImage, ["sleep", "300"], {}, { signal: abort.signal });
       expect(result).toMatchObject({ aborted: true, timedOut: false });
     });

@@ -66,9 +66,11 @@ onEachEngine("slots", (engine) => {
       (await engine.cli("ps", "--format", "{{.Names}}")).split("\n").filter((name) => name.startsWith("express-skills-"));
     let names: string[] = [];
     const mine = await engine.containers();
-    expect(await eventually(async () => (names = (await running()).filter((name) => !mine.includes(name))).length > 0)).toBe(
-      true,
-    );
+    const found = await eventually(async () => {
+      names = (await running()).filter((name) => !mine.includes(name));
+      return names.length > 0;
+    });
+    expect(found).toBe(true);
     await eventually(async () => (await engine.cli("ps", "--format", "{{.Names}}")).includes(names[0] ?? "-"));
     await new Promise((resolve) => setTimeout(resolve, 2500));
     const [coldName = ""] = (await running()).filter((name) => !mine.includes(name));
