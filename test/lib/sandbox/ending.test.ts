@@ -28,14 +28,18 @@ onEachEngine("ending a run", (engine) => {
   });
 
   test("an abort at any moment leaves no container and no temp folder", { timeout: 900_000 }, async () => {
-    const sandbox = engine.sandbox({ maxConcurrent: 4, maxQueued: 1000 });
-    const runs = Array.from({ length: aborts }, async (_, index) => {
-      const abort = new AbortController();
-      setTimeout(() => abort.abort(), 1 + index * 70 + Math.random() * 500);
-      const result = await sandbox.run(shellImage, ["sleep", "300"], {}, { signal: abort.signal });
-      expect(result).toMatchObject({ aborted: true, timedOut: false });
-    });
-    await Promise.all(runs);
+    const sandbox = engine.sandbox({ maxConcurrent: 4, queueTimeoutMs: 60_000 });
+    await sandbox.run(shellImage, ["true"]);
+    let left = aborts;
+    const lane = async () => {
+      while (left-- > 0) {
+        const abort = new AbortController();
+        setTimeout(() => abort.abort(), 1 + Math.random() * 500);
+        const result = await sandbox.run(shellImage, ["sleep", "300"], {}, { signal: abort.signal });
+        expect(result).toMatchObject({ aborted: true, timedOut: false });
+      }
+    };
+    await Promise.all([lane(), lane(), lane(), lane()]);
     expect(await eventually(() => sandbox.stats().running === 0, 30_000)).toBe(true);
     expect(await eventually(async () => (await engine.containers()).length === 0, 30_000)).toBe(true);
     await sandbox.settled();
