@@ -150,7 +150,7 @@ function startFailure(container: Container, state: ContainerState, code: number 
   if (/no such image|image not known/i.test(text)) return new SkillError("IMAGE_NOT_FOUND", `The image is gone: ${reason}`);
   if (/cannot connect|error during connect|is the docker daemon running/i.test(text))
     return unavailable(container.engine, reason);
-  if ((code === 127 || code === 126) && /exec: ?"|executable file|command that was not found|OCI permission denied/i.test(text)) {
+  if ((code === 127 || code === 126) && /exec: ?"|executable file|command that was not found/i.test(text)) {
     return new SkillError("COMMAND_NOT_FOUND", `The container's command cannot be run: ${reason}`);
   }
   const cure = cures.find(([pattern]) => pattern.test(text))?.[1];

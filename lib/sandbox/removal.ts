@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { runCli } from "./cli.js";
+import { type CliOutcome, runCli } from "./cli.js";
 import type { Engine } from "./engine-table.js";
 
 export interface Removal {
@@ -45,10 +45,8 @@ export function createRemoval(): Removal {
         continue;
       }
       if (due.length < batchSize && !hurried) await sleep(gatherMs);
-      const batch = [...entries.values()]
-        .filter((entry) => entry.notBefore <= performance.now() && entry.engine === first.engine)
-        .slice(0, batchSize);
-      await removeBatch(first.engine, batch);
+      const batch = nextBatch([...entries.values()]);
+      await removeBatch(batch[0]?.engine ?? first.engine, batch);
       for (const entry of batch) if (isDone(entry)) entries.delete(entry.name);
     }
     working = null;
@@ -72,6 +70,14 @@ export function createRemoval(): Removal {
   };
 }
 
+/** Those that were not removed with others are tried alone. */
+function nextBatch(entries: readonly Entry[]): readonly Entry[] {
+  const due = entries.filter((entry) => entry.notBefore <= performance.now());
+  const tried = due.find((entry) => entry.attempts > 0);
+  if (tried !== undefined) return [tried];
+  return due.filter((entry) => entry.engine === due[0]?.engine).slice(0, batchSize);
+}
+
 /** Stands for the number of attempts when there is nothing left to remove. */
 const gone = -1;
 
@@ -81,15 +87,29 @@ function isDone(entry: Entry): boolean {
 
 async function removeBatch(engine: Engine, batch: readonly Entry[]): Promise<void> {
   const outcome = await runCli(engine, ["rm", "--force", "--volumes", "--", ...batch.map((entry) => entry.name)], removeLimitMs);
-  const failed = outcome.timedOut || outcome.startError !== null;
+  // Only a name that was printed is removed for sure: podman stops without a word, and with exit code 0, at the first one that is missing.
+  const printed = new Set(outcome.stdout.split("\n").map((line) => line.trim()));
   for (const entry of batch) {
-    const lines = outcome.stderr.split("\n").filter((line) => line.includes(entry.name));
-    const missing = lines.some((line) => /no such container|not found|no container with/i.test(line));
-    // Several engines answer 0 for a container that is not there, so the text decides as well.
-    const removed = !failed && lines.length === 0 && (outcome.code === 0 || outcome.stdout.includes(entry.name));
+    const isMissing = isNotThere(entry, outcome, batch.length === 1);
     // A doubtful one that was not there may still come.
-    if (removed || (missing && !entry.doubtful)) entry.attempts = gone;
-    else entry.attempts += 1;
-    if (entry.attempts !== gone) entry.notBefore = performance.now() + (retryDelaysMs[entry.attempts - 1] ?? 0);
+    if (printed.has(entry.name) || (isMissing && !entry.doubtful)) {
+      entry.attempts = gone;
+      continue;
+    }
+    entry.attempts += 1;
+    entry.notBefore = performance.now() + (isSilent(outcome) ? 0 : (retryDelaysMs[entry.attempts - 1] ?? 0));
   }
+}
+
+/** Nothing went wrong by its own account: those that are left can be tried alone at once. */
+function isSilent(outcome: CliOutcome): boolean {
+  return outcome.code === 0 && outcome.stderr === "";
+}
+
+function isNotThere(entry: Entry, outcome: CliOutcome, isAlone: boolean): boolean {
+  const lines = outcome.stderr.split("\n").filter((line) => line.includes(entry.name));
+  return (
+    lines.some((line) => /no such container|not found|no container with/i.test(line)) ||
+    (isAlone && outcome.code === 0 && lines.length === 0)
+  );
 }

@@ -202,6 +202,14 @@ async function settleRemovals(room: Room): Promise<void> {
   await room.removal.settled();
 }
 
+/** What a removal in the background could not do, such as for a container that came into being after all. */
+async function sweepLast(room: Room): Promise<void> {
+  const engine = await room.choice.choose().catch(() => null);
+  if (engine === null) return;
+  await sweep(room, engine);
+  await settleRemovals(room);
+}
+
 async function closeRoom(room: Room, calls: Calls, graceMs: number): Promise<void> {
   await calls.drain(graceMs);
   const containers = [...room.living.values()];
@@ -210,6 +218,7 @@ async function closeRoom(room: Room, calls: Calls, graceMs: number): Promise<voi
   // Whoever started a container gives it back once it has ended.
   for (const until = performance.now() + releaseLimitMs; room.living.size > 0 && performance.now() < until; ) await sleep(10);
   await settleRemovals(room);
+  if (room.instance.sequence > 0) await sweepLast(room);
   room.events.stop();
   await room.removeFolder();
 }
