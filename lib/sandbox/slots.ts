@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createAdmission } from "./admission.js";
+import type { Container } from "./container.js";
 import type { StartedContainer } from "./start-container.js";
 
 /** A container started ahead that waits for one input. */
@@ -64,6 +66,9 @@ export interface SlotsOptions {
 }
 
 const startsAtOnce = 2;
+/** How long a command line program takes to notice that its container ended. */
+const firstSettleMs = 750;
+const laterSettleMs = 5000;
 const firstRetryMs = 500;
 const longestRetryMs = 60_000;
 
@@ -97,6 +102,7 @@ export function createSlots(options: SlotsOptions): Slots {
   };
 
   const failed = (pool: Pool) => {
+    if (pool.drained) return;
     pool.failures += 1;
     clearTimeout(pool.retry);
     const delayMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(20, pool.failures - 1));
@@ -128,11 +134,13 @@ export function createSlots(options: SlotsOptions): Slots {
     try {
       if (pool.drained) return;
       const started = await pool.start();
-      if (await started.container.started) add(pool, started);
-      else {
-        void started.release();
-        failed(pool);
-      }
+      const isStarted = await started.container.started;
+      leave();
+      // A program that ends at once is not offered: the call that took it would fail.
+      if (isStarted && (await hasSettled(started.container, pool.failures))) return add(pool, started);
+      void started.release();
+      if (isStarted) counts.idleDeaths += 1;
+      failed(pool);
     } catch {
       failed(pool);
     } finally {
@@ -206,6 +214,15 @@ export function createSlots(options: SlotsOptions): Slots {
       };
     },
   };
+}
+
+/** Whether a container lives on for a while; for longer where others of its kind did not. */
+async function hasSettled(container: Container, failures: number): Promise<boolean> {
+  const timer = new AbortController();
+  const settleMs = failures === 0 ? firstSettleMs : laterSettleMs;
+  await Promise.race([container.ended, sleep(settleMs, undefined, { ref: false, signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+  return !container.isEnded;
 }
 
 function missReason(pool: Pool | undefined): "first" | "starting" | "taken" | "failing" {
