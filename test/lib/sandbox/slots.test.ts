@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Sandbox } from "../../../lib/sandbox/sandbox.js";
 import { createSandbox } from "../../../lib/sandbox/sandbox.js";
 import type { ContainerSpec } from "../../../lib/types.js";
-import { eventually, onEachEngine, shellImage } from "../../engines/engines.js";
+import { eventually, onEachEngine, ownerHash, shellImage } from "../../engines/engines.js";
 import { createStubEngine } from "../../engines/stub-engine.js";
 
 const call = { owner: "system", timeoutMs: 10_000 };
@@ -41,10 +41,13 @@ onEachEngine("slots", (engine) => {
   });
 
   test("a warm container is isolated exactly as a cold one", async () => {
-    const sandbox = engine.sandbox();
+    const owner = `${engine.name} isolation ${process.pid}`;
+    const sandbox = engine.sandbox({ owner });
+    // The container that reads its own limits has come and gone after this.
+    await sandbox.run(shellImage, ["true"]);
     const spec = { ...echo, command: ["sh", "-c", "cat; sleep 300"], files: { a: "b" }, env: { A: "b" }, memoryMb: 64 };
     const abort = new AbortController();
-    const cold = sandbox.serve({ ...spec, warm: 0 }, {}, { ...call, signal: abort.signal });
+    const cold = sandbox.serve({ ...spec, warm: 0 }, {}, { ...call, timeoutMs: 60_000, signal: abort.signal });
     const inspect = async (name: string) => {
       const said = JSON.parse(await engine.cli("inspect", "--type", "container", name));
       const { Config, HostConfig, NetworkSettings, Mounts } = said[0];
@@ -62,22 +65,20 @@ onEachEngine("slots", (engine) => {
         .replaceAll(/\d{4}-\d\d-\d\dT[^"]*/g, "TIME")
         .split(",");
     };
-    const running = async () =>
-      (await engine.cli("ps", "--format", "{{.Names}}")).split("\n").filter((name) => name.startsWith("express-skills-"));
-    let names: string[] = [];
-    const mine = await engine.containers();
-    const found = await eventually(async () => {
-      names = (await running()).filter((name) => !mine.includes(name));
-      return names.length > 0;
-    });
-    expect(found).toBe(true);
-    await eventually(async () => (await engine.cli("ps", "--format", "{{.Names}}")).includes(names[0] ?? "-"));
-    await new Promise((resolve) => setTimeout(resolve, 2500));
-    const [coldName = ""] = (await running()).filter((name) => !mine.includes(name));
+    let names: readonly string[] = [];
+    const areRunning = (count: number) =>
+      eventually(async () => {
+        const running = (await engine.cli("ps", "--format", "{{.Names}}")).split("\n");
+        names = running.filter((name) => name.startsWith(`express-skills-${ownerHash(owner)}-`));
+        return names.length === count;
+      });
+    expect(await areRunning(1)).toBe(true);
+    const [coldName = ""] = names;
     const ofCold = await inspect(coldName);
     await sandbox.prepare(spec, "system");
     expect(await isReady(sandbox)).toBe(true);
-    const warmName = (await running()).find((name) => name !== coldName && !mine.includes(name)) ?? "";
+    expect(await areRunning(2)).toBe(true);
+    const warmName = names.find((name) => name !== coldName) ?? "";
     expect(await inspect(warmName)).toEqual(ofCold);
     abort.abort();
     await cold;
