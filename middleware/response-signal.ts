@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ServerResponse } from "node:http";
 import { SkillError } from "../lib/index.js";
 
@@ -7,6 +8,8 @@ import { SkillError } from "../lib/index.js";
  */
 export function responseSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
+  // Each call of the request listens: a handler may make many at once, and none is left behind.
+  setMaxListeners(0, controller.signal);
   const onClose = (): void => {
     if (response.writableFinished) return;
     const message = "The client closed the connection before the response was finished.";

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { SkillError } from "../errors.js";
 
 /** The longest time limit: what a timer can hold (2^31-1 ms, about 24.8 days). */
@@ -32,6 +33,8 @@ export class Deadline {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
+      // A handler may start many things at once that each listen.
+      setMaxListeners(0, this.#controller.signal);
       if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
