@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { SkillError } from "../errors.js";
+import type { AbortSignalLike } from "../types.js";
 
 /** The longest time limit: what a timer can hold (2^31-1 ms, about 24.8 days). */
 export const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -66,7 +67,7 @@ export class Deadline {
   }
 
   /** Ends when a caller's signal does, with SKILL_CANCELLED, or that signal's reason when it is a `SkillError`. */
-  followSignal(signal: AbortSignal): void {
+  followSignal(signal: AbortSignalLike): void {
     const abort = () => this.abort(toReason(signal.reason));
     if (signal.aborted) {
       abort();
