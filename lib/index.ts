@@ -13,7 +13,6 @@ export {
 } from "./errors.js";
 export type { AuditStats } from "./executor/audit.js";
 export type { ListExecutionsFilter } from "./executor/history.js";
-export { nearest, suggestion } from "./nearest.js";
 export { type AuditOptions, checkKeys, type SkillsOptions } from "./options.js";
 export { coerceStrings } from "./registry/coerce.js";
 export { type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
@@ -21,6 +20,7 @@ export { createSkills, type SkillsKit } from "./skills.js";
 export type { StandardSchema } from "./standard-schema.js";
 export type { ExecutionFilter } from "./store/executions.js";
 export {
+  type AbortSignalLike,
   type BreakerPolicy,
   type CallOptions,
   type ConcurrencyPolicy,

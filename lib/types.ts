@@ -174,6 +174,14 @@ export interface SkillExecution<Output = Record<string, unknown>> {
   readonly finishedAt: string | null;
 }
 
+/** The part of an `AbortSignal` that is used here: any object with it will do. */
+export interface AbortSignalLike {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** Who calls, and within which limits. */
 export interface CallOptions {
   /** The caller, who sees own skills and those of `system`. Default `default`, or the calling skill's. */
@@ -181,7 +189,7 @@ export interface CallOptions {
   readonly sessionId?: string | null | undefined;
   readonly requestId?: string | null | undefined;
   /** Ends the call with status `CANCELLED`. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignalLike | undefined;
   /** Time limit of this call, 1 to 2,147,483,647 ms. Default: the skill's, else the executor's. */
   readonly timeoutMs?: number | undefined;
   /**

@@ -1,6 +1,7 @@
 /** The package's main entry: the middleware, and everything of `express-skills/core`. */
 
 export {
+  type AbortSignalLike,
   type AuditOptions,
   type AuditStats,
   type BreakerPolicy,
@@ -25,7 +26,6 @@ export {
   type ListExecutionsFilter,
   type Logger,
   type MaybePromise,
-  nearest,
   type ParsedReference,
   type PlainJsonSchema,
   parseReference,
@@ -50,7 +50,6 @@ export {
   SYSTEM_OWNER,
   skillExecutor,
   skillRegistry,
-  suggestion,
 } from "../lib/index.js";
 export { type SkillErrorsOptions, skillErrors } from "./errors.js";
 export type { Identify, Identity } from "./identity.js";
