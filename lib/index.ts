@@ -1,6 +1,14 @@
 /** The public surface of everything that does not know Express. */
 
-export { defaultSkills, SkillExecutor, SkillRegistry, skillExecutor, skillRegistry } from "./default.js";
+export {
+  defaultSkills,
+  SandboxRunner,
+  SkillExecutor,
+  SkillRegistry,
+  sandboxRunner,
+  skillExecutor,
+  skillRegistry,
+} from "./default.js";
 export type { DefineOptions, DefineSkill, FromJsonSchema, PlainJsonSchema } from "./define.js";
 export {
   errorTable,
@@ -16,6 +24,7 @@ export type { ListExecutionsFilter } from "./executor/history.js";
 export { type AuditOptions, checkKeys, type SkillsOptions } from "./options.js";
 export { coerceStrings } from "./registry/coerce.js";
 export { type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
+export type { SandboxOptions } from "./sandbox/options.js";
 export { createSkills, type SkillsKit } from "./skills.js";
 export type { StandardSchema } from "./standard-schema.js";
 export type { ExecutionFilter } from "./store/executions.js";
@@ -32,6 +41,10 @@ export {
   type MaybePromise,
   type RetryPolicy,
   type RunPolicy,
+  type SandboxConfig,
+  type SandboxDescription,
+  type SandboxResult,
+  type SandboxStats,
   type SchemaObject,
   type Skill,
   type SkillDefinition,

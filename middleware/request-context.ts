@@ -3,6 +3,7 @@ import {
   type AbortSignalLike,
   type CallOptions,
   checkKeys,
+  type SandboxRunner,
   SkillError,
   type SkillExecution,
   type SkillExecutor,
@@ -62,6 +63,10 @@ export class RequestContext implements RequestSkills {
 
   get executor(): SkillExecutor {
     return this.#kit.executor;
+  }
+
+  get sandbox(): SandboxRunner {
+    return this.#kit.sandbox;
   }
 
   get logger(): SkillsKit["logger"] {
