@@ -3,11 +3,13 @@ import { runningCall } from "./executor/running.js";
 import type { SkillsOptions } from "./options.js";
 import type { Registry } from "./registry/registry.js";
 import { createSkills, type SkillsKit } from "./skills.js";
+import type { SandboxRunner as Runner } from "./types.js";
 
 let defaultKit: SkillsKit | undefined;
 
 /**
- * The kit of the process, made on first use from the environment: `SKILLS_DATABASE` (default `skills.db` in the working directory). Once
+ * The kit of the process, made on first use from the environment: `SKILLS_DATABASE` (default `skills.db` in the working directory) and
+ * `SKILLS_SANDBOX_RUNTIME` (default: the first engine that answers). Once
  * closed, the next use makes a new one.
  * @since 0.1.0
  */
@@ -28,6 +30,13 @@ export const skillRegistry: Registry = facade(() => currentKit().registry);
 
 /** The executor of the running call's kit inside a handler, else of the default kit. @since 0.1.0 */
 export const skillExecutor: Executor = facade(() => currentKit().executor);
+
+/** The sandbox of the running call's kit inside a handler, else of the default kit. @since 0.1.0 */
+export const sandboxRunner: Runner = facade(() => currentKit().sandbox);
+
+export type SandboxRunner = Runner;
+/** Gives `sandboxRunner`. @since 0.1.0 */
+export const SandboxRunner = Object.freeze({ getInstance: () => sandboxRunner });
 
 export type SkillRegistry = Registry;
 /** Gives `skillRegistry`. @since 0.1.0 */

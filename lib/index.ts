@@ -1,6 +1,14 @@
 /** The public surface of everything that does not know Express. */
 
-export { defaultSkills, SkillExecutor, SkillRegistry, skillExecutor, skillRegistry } from "./default.js";
+export {
+  defaultSkills,
+  SandboxRunner,
+  SkillExecutor,
+  SkillRegistry,
+  sandboxRunner,
+  skillExecutor,
+  skillRegistry,
+} from "./default.js";
 export type { DefineOptions, DefineSkill, FromJsonSchema, PlainJsonSchema } from "./define.js";
 export {
   errorTable,
@@ -13,14 +21,15 @@ export {
 } from "./errors.js";
 export type { AuditStats } from "./executor/audit.js";
 export type { ListExecutionsFilter } from "./executor/history.js";
-export { nearest, suggestion } from "./nearest.js";
 export { type AuditOptions, checkKeys, type SkillsOptions } from "./options.js";
 export { coerceStrings } from "./registry/coerce.js";
 export { type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
+export type { SandboxOptions } from "./sandbox/options.js";
 export { createSkills, type SkillsKit } from "./skills.js";
 export type { StandardSchema } from "./standard-schema.js";
 export type { ExecutionFilter } from "./store/executions.js";
 export {
+  type AbortSignalLike,
   type BreakerPolicy,
   type CallOptions,
   type ConcurrencyPolicy,
@@ -32,6 +41,10 @@ export {
   type MaybePromise,
   type RetryPolicy,
   type RunPolicy,
+  type SandboxConfig,
+  type SandboxDescription,
+  type SandboxResult,
+  type SandboxStats,
   type SchemaObject,
   type Skill,
   type SkillDefinition,

@@ -1,6 +1,7 @@
 import { SkillError } from "./errors.js";
 import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./executor/deadline.js";
 import { suggestion } from "./nearest.js";
+import { parseSandboxOptions, type SandboxOptions } from "./sandbox/options.js";
 import type { Logger } from "./types.js";
 
 /** What `createSkills()` and `skills()` take. Every option may be left out; `undefined` means left out. */
@@ -15,6 +16,8 @@ export interface SkillsOptions {
   readonly maxTimeoutMs?: number | undefined;
   /** The record of every call; `false` keeps none. */
   readonly audit?: AuditOptions | false | undefined;
+  /** Containers: which engine, which images, how many at once. */
+  readonly sandbox?: Omit<SandboxOptions, "logger" | "environment"> | undefined;
 }
 
 export interface AuditOptions {
@@ -37,16 +40,36 @@ export interface SkillsConfig {
   readonly logger: Logger;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
+  readonly sandbox: SandboxOptions;
   readonly audit: Required<{ [Key in Exclude<keyof AuditOptions, "retentionDays">]: NonNullable<AuditOptions[Key]> }> & {
     readonly enabled: boolean;
     readonly retentionDays: number | undefined;
   };
 }
 
-const OPTIONS = { database: true, logger: true, timeoutMs: true, maxTimeoutMs: true, audit: true } satisfies Record<
-  keyof SkillsOptions,
-  true
->;
+const OPTIONS = {
+  database: true,
+  logger: true,
+  timeoutMs: true,
+  maxTimeoutMs: true,
+  audit: true,
+  sandbox: true,
+} satisfies Record<keyof SkillsOptions, true>;
+
+const SANDBOX_OPTIONS = Object.keys({
+  runtime: true,
+  images: true,
+  allowEnv: true,
+  allowUnenforcedLimits: true,
+  maxConcurrent: true,
+  maxQueued: true,
+  queueTimeoutMs: true,
+  pullTimeoutMs: true,
+  maxSlots: true,
+  slotIdleMs: true,
+  defaults: true,
+  owner: true,
+} satisfies Record<keyof NonNullable<SkillsOptions["sandbox"]>, true>);
 
 const AUDIT_OPTIONS = {
   required: true,
@@ -68,6 +91,7 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
     timeoutMs = 30_000,
     maxTimeoutMs = MAX_TIMEOUT_MS,
     audit = {},
+    sandbox = {},
   } = options;
   if (typeof database !== "string" || database === "" || database.includes("\0"))
     throw invalid('database must be a file, ":memory:" or a URL, as a string');
@@ -75,7 +99,21 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
   validateTimeoutMs(timeoutMs, "timeoutMs");
   validateTimeoutMs(maxTimeoutMs, "maxTimeoutMs");
   const isDefaultDatabase = options.database === undefined;
-  return Object.freeze({ database, isDefaultDatabase, logger, timeoutMs, maxTimeoutMs, audit: parseAuditOptions(audit) });
+  return Object.freeze({
+    database,
+    isDefaultDatabase,
+    logger,
+    timeoutMs,
+    maxTimeoutMs,
+    audit: parseAuditOptions(audit),
+    sandbox: checkSandboxOptions(sandbox, logger),
+  });
+}
+
+function checkSandboxOptions(options: NonNullable<SkillsOptions["sandbox"]>, logger: Logger): SandboxOptions {
+  checkKeys("sandbox", options, SANDBOX_OPTIONS);
+  parseSandboxOptions(options);
+  return { ...options, logger };
 }
 
 function parseAuditOptions(options: AuditOptions | false): SkillsConfig["audit"] {

@@ -6,16 +6,18 @@ import { type ExecutorRooms, SkillExecutor } from "./executor/executor.js";
 import { createIdSource } from "./executor/ids.js";
 import { Instance } from "./executor/instances.js";
 import { startRetention } from "./executor/retention.js";
+import { createKitSandbox } from "./kit-sandbox.js";
 import { parseSkillsOptions, type SkillsConfig, type SkillsOptions } from "./options.js";
 import { openRegistry, type Registry, SkillRegistry } from "./registry/registry.js";
 import { openStore } from "./store/open.js";
 import type { Store } from "./store/store.js";
-import type { Logger, MaybePromise } from "./types.js";
+import type { Logger, MaybePromise, SandboxRunner } from "./types.js";
 
 /** A registry, an executor and the database behind them. */
 export interface SkillsKit {
   readonly registry: Registry;
   readonly executor: SkillExecutor;
+  readonly sandbox: SandboxRunner;
   readonly define: DefineSkill;
   readonly logger: Logger;
   /**
@@ -25,7 +27,7 @@ export interface SkillsKit {
    */
   ready(): Promise<void>;
   /**
-   * Refuses new calls, waits up to `graceMs` (default 10,000) for those that run, ends the rest with SHUTTING_DOWN, writes the audit and closes the
+   * Refuses new calls, waits up to `graceMs` (default 10,000) for those that run, ends the rest with SHUTTING_DOWN, removes every container, writes the audit and closes the
    * database. May be called again.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
@@ -67,7 +69,8 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
   };
   const rooms = (): MaybePromise<ExecutorRooms> => (open !== undefined && definitions.isSettled ? open : settled());
 
-  const executor = new SkillExecutor({ ...config, maxBytes: config.audit.maxBytes }, rooms);
+  const sandbox = createKitSandbox(config.sandbox);
+  const executor = new SkillExecutor({ ...config, maxBytes: config.audit.maxBytes, sandbox: sandbox.runner }, rooms);
   const definitions = new Definitions(executor, logger);
   const registry = openRegistry(async () => (await settled()).registry);
   const define = ((definition: Parameters<typeof prepareDefinition>[0]) =>
@@ -76,6 +79,7 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
   const kit: SkillsKit = {
     registry,
     executor,
+    sandbox: sandbox.runner,
     define,
     logger,
     async ready() {
@@ -85,6 +89,7 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
     close({ graceMs = DEFAULT_GRACE_MS } = {}) {
       closing ??= (async () => {
         await executor.close(graceMs);
+        await sandbox.close();
         const made = open ?? (await opening?.catch(() => undefined));
         await made?.close();
       })();

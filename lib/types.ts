@@ -174,6 +174,14 @@ export interface SkillExecution<Output = Record<string, unknown>> {
   readonly finishedAt: string | null;
 }
 
+/** The part of an `AbortSignal` that is used here: any object with it will do. */
+export interface AbortSignalLike {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** Who calls, and within which limits. */
 export interface CallOptions {
   /** The caller, who sees own skills and those of `system`. Default `default`, or the calling skill's. */
@@ -181,7 +189,7 @@ export interface CallOptions {
   readonly sessionId?: string | null | undefined;
   readonly requestId?: string | null | undefined;
   /** Ends the call with status `CANCELLED`. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignalLike | undefined;
   /** Time limit of this call, 1 to 2,147,483,647 ms. Default: the skill's, else the executor's. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -220,6 +228,8 @@ export interface HandlerContext {
   /** Like `run`, but returns the execution whatever its status. Refusals throw. */
   execute<Input, Output>(reference: SkillHandle<Input, Output>, input: NoInfer<Input>): Promise<SkillExecution<Output>>;
   execute<Output = Record<string, unknown>>(reference: string, input: unknown): Promise<SkillExecution<Output>>;
+  /** Runs programs in throw-away containers; they end with this call. */
+  readonly sandbox: SandboxRunner;
   /** Says how far the work is: `fraction` is 0 to 1. */
   progress(fraction: number, message?: string): void;
   /** A line for the operator's log, with the execution's id. */
@@ -299,6 +309,51 @@ export interface SandboxResult {
   readonly servedFrom: "warm" | "cold";
   /** What the engine had to say besides the program's own output. */
   readonly warnings: readonly string[];
+}
+
+/** Runs programs in containers that are thrown away. */
+export interface SandboxRunner {
+  /**
+   * Runs a command in a new container of an image, and resolves when it has ended, however it ended: see the fields of the result. Inside a
+   * handler the container ends with the handler's call.
+   * @throws INVALID_IMAGE INVALID_COMMAND INVALID_ENV ENV_TOO_LARGE INVALID_OPTION before anything is started;
+   *   SANDBOX_UNAVAILABLE SANDBOX_BUSY IMAGE_NOT_ALLOWED IMAGE_NOT_FOUND IMAGE_PULL_TIMEOUT START_FAILED COMMAND_NOT_FOUND
+   * @since 0.1.0
+   */
+  run(
+    image: string,
+    command: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    config?: SandboxConfig,
+  ): Promise<SandboxResult>;
+  /** Asks the engine what it is; a container of `image`, when given, reads its own limits. @throws SANDBOX_UNAVAILABLE */
+  describe(image?: string): Promise<SandboxDescription>;
+  /** What runs and what waits; `undefined` before the first use. */
+  stats(): SandboxStats | undefined;
+}
+
+/** What a sandbox is working with. */
+export interface SandboxDescription {
+  /** The engine in use: `docker` or `podman`. */
+  readonly engine: string;
+  readonly version: string;
+  /** What the engine's server says it is: Docker's program may speak to podman. */
+  readonly server: string;
+  readonly rootless: boolean;
+  readonly remote: boolean;
+  readonly cpus: number | null;
+  /** Limits that a container found in force; `null` until one has run. */
+  readonly limits: object | null;
+  /** Each engine that was asked, and why it was not taken. */
+  readonly tried: readonly object[];
+  readonly warnings: readonly string[];
+}
+
+export interface SandboxStats {
+  readonly running: number;
+  readonly queued: number;
+  /** Containers that wait to be removed. */
+  readonly removing: number;
 }
 
 /** The value of a container's variable: text, or the name of a variable of the server that the operator allowed. */

@@ -1,6 +1,7 @@
 /** The package's main entry: the middleware, and everything of `express-skills/core`. */
 
 export {
+  type AbortSignalLike,
   type AuditOptions,
   type AuditStats,
   type BreakerPolicy,
@@ -25,13 +26,18 @@ export {
   type ListExecutionsFilter,
   type Logger,
   type MaybePromise,
-  nearest,
   type ParsedReference,
   type PlainJsonSchema,
   parseReference,
   type ReferenceLike,
   type RetryPolicy,
   type RunPolicy,
+  type SandboxConfig,
+  type SandboxDescription,
+  type SandboxOptions,
+  type SandboxResult,
+  SandboxRunner,
+  type SandboxStats,
   type SchemaObject,
   type Skill,
   type SkillDefinition,
@@ -48,9 +54,9 @@ export {
   type SkillsOptions,
   type StandardSchema,
   SYSTEM_OWNER,
+  sandboxRunner,
   skillExecutor,
   skillRegistry,
-  suggestion,
 } from "../lib/index.js";
 export { type SkillErrorsOptions, skillErrors } from "./errors.js";
 export type { Identify, Identity } from "./identity.js";

@@ -5,12 +5,16 @@ import type { ParsedStep, StepInputSource } from "./step-options.js";
 import type { SkillsRequest } from "./types.js";
 
 /**
- * The input of a step's call.
+ * The input of a step's call, or a promise of it.
  * @throws BODY_PARSER_MISSING, UNSUPPORTED_MEDIA_TYPE, what the step's `input` function throws
  */
-export async function stepInput(step: ParsedStep, context: RequestContext, request: SkillsRequest): Promise<unknown> {
-  if (step.input !== undefined) return await step.input(inputSource(context, request));
+export function stepInput(step: ParsedStep, context: RequestContext, request: SkillsRequest): unknown {
+  if (step.input !== undefined) return step.input(inputSource(context, request));
   if (request.method !== "GET" && request.method !== "HEAD" && request.method !== "DELETE") return parsedBody(request);
+  return coercedInput(step, context, request);
+}
+
+async function coercedInput(step: ParsedStep, context: RequestContext, request: SkillsRequest): Promise<unknown> {
   const values = { ...asRecord(request.query), ...asRecord(request.params) };
   const skill = await findSkill(step, context);
   return skill === undefined ? values : coerceStrings(skill.schema, values);

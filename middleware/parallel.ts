@@ -1,4 +1,5 @@
-import { SkillError } from "../lib/index.js";
+import { setMaxListeners } from "node:events";
+import { type AbortSignalLike, SkillError } from "../lib/index.js";
 import type { RequestContext } from "./request-context.js";
 import type { StepOutcome } from "./step-outcome.js";
 import { createStep, type SkillStep, type StepPlan, stepPlan } from "./step-plan.js";
@@ -40,15 +41,18 @@ async function runAll(
   plans: readonly StepPlan[],
   context: RequestContext,
   request: SkillsRequest,
-  signal: AbortSignal,
+  signal: AbortSignalLike,
 ): Promise<readonly StepOutcome[]> {
   const group = new AbortController();
-  const either = AbortSignal.any([signal, group.signal]);
+  setMaxListeners(0, group.signal);
+  const follow = () => group.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener("abort", follow, { once: true });
   const failures: unknown[] = [];
   const outcomes = await Promise.all(
     plans.map(async (plan) => {
       try {
-        return await plan.run(context, request, either);
+        return await plan.run(context, request, group.signal);
       } catch (error) {
         failures.push(error);
         group.abort(new SkillError("SKILL_CANCELLED", "Another step of the parallel group failed."));
@@ -56,6 +60,7 @@ async function runAll(
       }
     }),
   );
+  signal.removeEventListener("abort", follow);
   if (failures.length > 0) throw failures[0];
   return outcomes.flat();
 }

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
+  type AbortSignalLike,
   type CallOptions,
   checkKeys,
+  type SandboxRunner,
   SkillError,
   type SkillExecution,
   type SkillExecutor,
@@ -12,7 +14,7 @@ import {
 import { anybody, type Identify, type Identity, identifyCaller } from "./identity.js";
 import { requestIdOf } from "./request-id.js";
 import type { RequestCallOptions, RequestSkills, SkillResults } from "./request-skills.js";
-import { responseSignal } from "./response-signal.js";
+import { ResponseSignal } from "./response-signal.js";
 import { StepResults } from "./step-results.js";
 import type { SkillsRequest } from "./types.js";
 
@@ -45,7 +47,7 @@ export class RequestContext implements RequestSkills {
   #identity: Promise<Identity> | undefined;
   #caller: Identity | undefined;
   #requestId: string | undefined;
-  #signal: AbortSignal | undefined;
+  #connection: ResponseSignal | undefined;
 
   constructor(kit: SkillsKit, identify: Identify | undefined, request: IncomingMessage, response: ServerResponse) {
     this.#kit = kit;
@@ -61,6 +63,10 @@ export class RequestContext implements RequestSkills {
 
   get executor(): SkillExecutor {
     return this.#kit.executor;
+  }
+
+  get sandbox(): SandboxRunner {
+    return this.#kit.sandbox;
   }
 
   get logger(): SkillsKit["logger"] {
@@ -89,8 +95,18 @@ export class RequestContext implements RequestSkills {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= responseSignal(this.#response);
-    return this.#signal;
+    return this.connection.toAbortSignal();
+  }
+
+  /** Whether the client has left: what `signal` says, at less cost. */
+  get connection(): ResponseSignal {
+    this.#connection ??= new ResponseSignal(this.#response);
+    return this.#connection;
+  }
+
+  /** Who calls, once that is known. */
+  get caller(): Identity | undefined {
+    return this.#caller;
   }
 
   belongsTo(kit: SkillsKit, identify: Identify | undefined): boolean {
@@ -110,7 +126,7 @@ export class RequestContext implements RequestSkills {
     options: RequestCallOptions = {},
   ): Promise<Output> {
     checkKeys("options of req.skills.run()", options, CALL_OPTIONS);
-    const call = await this.callOptions(this.#either(options.signal), options);
+    const call = this.callOptions(await this.identity(), this.#either(options.signal), options);
     // The executor takes handles as it takes text; only its overloads take no union.
     return await this.executor.run<Output>(reference as string, input, call);
   }
@@ -131,7 +147,7 @@ export class RequestContext implements RequestSkills {
     options: RequestCallOptions = {},
   ): Promise<SkillExecution<Output>> {
     checkKeys("options of req.skills.execute()", options, CALL_OPTIONS);
-    const call = await this.callOptions(this.#either(options.signal), options);
+    const call = this.callOptions(await this.identity(), this.#either(options.signal), options);
     return await this.executor.execute<Output>(reference as string, input, call);
   }
 
@@ -140,9 +156,8 @@ export class RequestContext implements RequestSkills {
     return this.steps.ofReference(reference) as Output;
   }
 
-  /** What a call is made with: this request's caller, and `signal` in place of the request's own. */
-  async callOptions(signal: AbortSignal, options: RequestCallOptions): Promise<CallOptions> {
-    const { apiKeyId, sessionId } = await this.identity();
+  /** What a call of this request is made with: the caller, and `signal` in place of the request's own. */
+  callOptions({ apiKeyId, sessionId }: Identity, signal: AbortSignalLike, options: RequestCallOptions): CallOptions {
     const { timeoutMs, idempotencyKey } = options;
     return { apiKeyId, sessionId, requestId: this.requestId, signal, timeoutMs, idempotencyKey };
   }
@@ -152,8 +167,8 @@ export class RequestContext implements RequestSkills {
     return this.#caller;
   }
 
-  #either(signal: AbortSignal | undefined): AbortSignal {
-    if (signal === undefined) return this.signal;
+  #either(signal: AbortSignalLike | undefined): AbortSignalLike {
+    if (signal === undefined) return this.connection;
     if (!(signal instanceof AbortSignal)) throw new SkillError("INVALID_OPTION", "The option signal must be an AbortSignal.");
     return AbortSignal.any([this.signal, signal]);
   }

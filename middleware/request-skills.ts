@@ -1,4 +1,12 @@
-import type { CallOptions, SkillError, SkillExecution, SkillExecutor, SkillHandle, SkillRegistry } from "../lib/index.js";
+import type {
+  CallOptions,
+  SandboxRunner,
+  SkillError,
+  SkillExecution,
+  SkillExecutor,
+  SkillHandle,
+  SkillRegistry,
+} from "../lib/index.js";
 import type { Identity } from "./identity.js";
 
 /**
@@ -26,6 +34,7 @@ export type RequestCallOptions = Pick<CallOptions, "timeoutMs" | "signal" | "ide
 export interface RequestSkills {
   readonly registry: SkillRegistry;
   readonly executor: SkillExecutor;
+  readonly sandbox: SandboxRunner;
   /** The caller. With an `identify` option it is `undefined` until `identity()` has been awaited once, which every step does. */
   readonly apiKeyId: string | undefined;
   /** The caller's session, `null` without one; known when `apiKeyId` is. */

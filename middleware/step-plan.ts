@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isSkillError } from "../lib/index.js";
+import { type AbortSignalLike, isSkillError } from "../lib/index.js";
 import { passable } from "./passable.js";
 import { type RequestContext, requestContext } from "./request-context.js";
 import type { StepOutcome } from "./step-outcome.js";
@@ -9,7 +9,7 @@ import type { Next, SkillsRequest } from "./types.js";
 export interface StepPlan {
   /** The results that it may leave. */
   readonly keys: readonly string[];
-  run(context: RequestContext, request: SkillsRequest, signal: AbortSignal): Promise<readonly StepOutcome[]>;
+  run(context: RequestContext, request: SkillsRequest, signal: AbortSignalLike): Promise<readonly StepOutcome[]>;
 }
 
 /** Under this key a step carries its plan. */
@@ -34,14 +34,14 @@ export function createStep(plan: StepPlan): SkillStep {
       next(error);
       return;
     }
-    if (context.signal.aborted) return;
-    plan.run(context, request as SkillsRequest, context.signal).then(
+    if (context.connection.aborted) return;
+    plan.run(context, request as SkillsRequest, context.connection).then(
       (outcomes) => {
         context.steps.record(outcomes);
         next();
       },
       (error: unknown) => {
-        if (!context.signal.aborted) next(passable(error));
+        if (!context.connection.aborted) next(passable(error));
         else logUnsent(context, error);
       },
     );

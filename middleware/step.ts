@@ -1,4 +1,4 @@
-import { isSkillError, type SkillHandle } from "../lib/index.js";
+import { type AbortSignalLike, isSkillError, type SkillHandle } from "../lib/index.js";
 import { stepInput } from "./input.js";
 import type { RequestContext } from "./request-context.js";
 import { type ParsedStep, parseStep, type StepOptions } from "./step-options.js";
@@ -31,25 +31,27 @@ async function runStep(
   step: ParsedStep,
   context: RequestContext,
   request: SkillsRequest,
-  signal: AbortSignal,
+  signal: AbortSignalLike,
 ): Promise<readonly StepOutcome[]> {
   if (step.when !== undefined && !(await step.when(request))) return [];
   // Before the input: who may not call learns nothing about what the skill wants.
-  await context.identity();
-  const input = await stepInput(step, context, request);
+  const caller = context.caller ?? (await context.identity());
+  const made = stepInput(step, context, request);
+  const input = isPromise(made) ? await made : made;
   try {
-    const value = await context.executor.run<unknown>(
-      step.reference,
-      input,
-      await context.callOptions(signal, { timeoutMs: step.timeoutMs }),
-    );
+    const call = context.callOptions(caller, signal, { timeoutMs: step.timeoutMs });
+    const value = await context.executor.run<unknown>(step.reference, input, call);
     return [{ key: step.key, reference: step.reference, value }];
   } catch (error) {
     return [await recover(step, error, request, signal)];
   }
 }
 
-async function recover(step: ParsedStep, error: unknown, request: SkillsRequest, signal: AbortSignal): Promise<StepOutcome> {
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+async function recover(step: ParsedStep, error: unknown, request: SkillsRequest, signal: AbortSignalLike): Promise<StepOutcome> {
   // An aborted step did not fail by itself: its client left, or another step of its group failed.
   if (!isSkillError(error) || step.onError === "fail" || signal.aborted) throw error;
   if (step.onError === "continue") return { key: step.key, error };

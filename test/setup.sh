@@ -53,3 +53,4 @@ fail() {
 require_node
 install_packages
 build_sqlite
+./test/engines/setup.sh

@@ -1,6 +1,6 @@
 import { SkillError } from "../errors.js";
 import { suggestion } from "../nearest.js";
-import { type CallOptions, DEFAULT_CALLER } from "../types.js";
+import { type AbortSignalLike, type CallOptions, DEFAULT_CALLER } from "../types.js";
 import { validateTimeoutMs } from "./deadline.js";
 
 /** Who calls, complete and checked. */
@@ -8,7 +8,7 @@ export interface Caller {
   readonly apiKeyId: string;
   readonly sessionId: string | null;
   readonly requestId: string | null;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: AbortSignalLike | undefined;
   readonly timeoutMs: number | undefined;
   readonly idempotencyKey: string | null;
 }
@@ -41,7 +41,7 @@ export function parseCallOptions(
   }
   const { signal, timeoutMs, idempotencyKey } = options;
   if (timeoutMs !== undefined) validateTimeoutMs(timeoutMs, "timeoutMs");
-  if (signal !== undefined && !(signal instanceof AbortSignal))
+  if (signal !== undefined && !isSignal(signal))
     throw new SkillError("INVALID_OPTION", "The call option signal must be an AbortSignal.");
   return {
     apiKeyId: checkedId("apiKeyId", options.apiKeyId) ?? calling?.apiKeyId ?? DEFAULT_CALLER,
@@ -51,6 +51,11 @@ export function parseCallOptions(
     timeoutMs,
     idempotencyKey: checkedId("idempotencyKey", idempotencyKey, MAX_IDEMPOTENCY_KEY_LENGTH) ?? null,
   };
+}
+
+function isSignal(value: unknown): value is AbortSignalLike {
+  const { aborted, addEventListener } = Object(value) as Partial<AbortSignalLike>;
+  return typeof aborted === "boolean" && typeof addEventListener === "function";
 }
 
 function checkedId(name: keyof CallOptions, value: unknown, maxLength = MAX_ID_LENGTH): string | undefined {

@@ -1,5 +1,5 @@
 import { SkillError } from "../errors.js";
-import type { HandlerContext, Logger } from "../types.js";
+import type { HandlerContext, Logger, SandboxRunner } from "../types.js";
 import type { RunningCall } from "./running.js";
 
 /** What a handler may call: the executor of its kit. */
@@ -12,6 +12,7 @@ export function createContext(
   attempt: number,
   nested: NestedCalls,
   logger: Logger,
+  sandbox: SandboxRunner,
 ): HandlerContext {
   const { executionId, apiKeyId, sessionId, requestId, deadline } = call;
   const fields = () => ({ executionId, requestId, skill: `${skill.name}@${skill.version}`, attempt });
@@ -28,6 +29,7 @@ export function createContext(
     },
     run: nested.run,
     execute: nested.execute,
+    sandbox,
     progress(fraction, message) {
       if (typeof fraction !== "number" || !(fraction >= 0 && fraction <= 1))
         throw new SkillError("INVALID_OPTION", `context.progress() takes a fraction from 0 to 1, got ${String(fraction)}.`);

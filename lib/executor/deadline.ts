@@ -1,4 +1,6 @@
+import { setMaxListeners } from "node:events";
 import { SkillError } from "../errors.js";
+import type { AbortSignalLike } from "../types.js";
 
 /** The longest time limit: what a timer can hold (2^31-1 ms, about 24.8 days). */
 export const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -32,6 +34,8 @@ export class Deadline {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
+      // A handler may start many things at once that each listen.
+      setMaxListeners(0, this.#controller.signal);
       if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
@@ -63,7 +67,7 @@ export class Deadline {
   }
 
   /** Ends when a caller's signal does, with SKILL_CANCELLED, or that signal's reason when it is a `SkillError`. */
-  followSignal(signal: AbortSignal): void {
+  followSignal(signal: AbortSignalLike): void {
     const abort = () => this.abort(toReason(signal.reason));
     if (signal.aborted) {
       abort();

@@ -3,7 +3,7 @@ import type { ReferenceLike } from "../registry/reference.js";
 import type { SkillRegistry } from "../registry/registry.js";
 import type { ExecutionFilter } from "../store/executions.js";
 import type { Store } from "../store/store.js";
-import type { CallOptions, Handler, Logger, MaybePromise, SkillExecution, SkillHandle } from "../types.js";
+import type { CallOptions, Handler, Logger, MaybePromise, SandboxRunner, SkillExecution, SkillHandle } from "../types.js";
 import type { Audit, AuditStats } from "./audit.js";
 import { type CallResult, type CallRooms, performCall } from "./call.js";
 import { parseCallOptions } from "./caller.js";
@@ -21,6 +21,7 @@ export interface ExecutorConfig {
   /** Bytes of an input or output that a row stores. */
   readonly maxBytes: number;
   readonly logger: Logger;
+  readonly sandbox: SandboxRunner;
 }
 
 /** What an open kit gives its executor. */
@@ -200,7 +201,7 @@ export class SkillExecutor {
   }
 
   #toCallRooms({ kit, registry, store, audit, instanceId }: ExecutorRooms): CallRooms {
-    const { maxBytes, maxTimeoutMs, logger } = this.#config;
+    const { maxBytes, maxTimeoutMs, logger, sandbox } = this.#config;
     this.#rooms ??= {
       kit,
       registry,
@@ -214,7 +215,7 @@ export class SkillExecutor {
       limits: this.#limits,
       nextId: this.#nextId,
       defaultTimeoutMs: () => this.#timeoutMs,
-      createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger),
+      createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger, sandbox),
       onStart: (id, deadline) => this.#running.set(id, deadline),
       onEnd: (id) => this.#running.delete(id),
     };

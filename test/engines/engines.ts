@@ -23,8 +23,8 @@ export interface TestEngine {
   sandbox(options?: SandboxOptions): Sandbox;
   /** The engine's own command line. */
   cli(...args: string[]): Promise<string>;
-  /** Names of every container of this file's sandboxes, in whatever state. */
-  containers(): Promise<readonly string[]>;
+  /** Names of every container of this file's sandboxes, or of another owner's, in whatever state. */
+  containers(ofOwner?: string): Promise<readonly string[]>;
 }
 
 const names: readonly TestEngineName[] = ["docker", "podman"];
@@ -59,8 +59,8 @@ export function onEachEngine(title: string, body: (engine: TestEngine) => void):
         sandboxes.push(sandbox);
         return sandbox;
       },
-      async containers() {
-        const label = ownerHash(owner);
+      async containers(ofOwner = owner) {
+        const label = ownerHash(ofOwner);
         const external = name === "podman" ? ["--external"] : [];
         const output = await cli("ps", "-a", ...external, "--no-trunc", "--format", "{{.Names}}");
         return output.split("\n").filter((line) => line.includes(`express-skills-${label}-`));

@@ -1,0 +1,83 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createSkills, type SkillsOptions, sandboxRunner } from "../../../lib/index.js";
+import { nodeImage, onEachEngine, shellImage } from "../../engines/engines.js";
+import { recordingLogger } from "../../fixtures/kit.js";
+
+onEachEngine("the sandbox of a kit", (engine) => {
+  const kitOwner = `kit ${process.pid} ${engine.name}`;
+  const openKit = (sandbox: SkillsOptions["sandbox"] = {}) => {
+    for (const name of ["DOCKER_HOST", "CONTAINERS_CONF"]) {
+      const before = process.env[name];
+      const value = engine.environment[name];
+      if (value !== undefined) process.env[name] = value;
+      onTestFinished(() => {
+        if (before === undefined) delete process.env[name];
+        else process.env[name] = before;
+      });
+    }
+    const kit = createSkills({
+      database: ":memory:",
+      logger: recordingLogger([]),
+      sandbox: { runtime: engine.name, owner: kitOwner, ...sandbox },
+    });
+    onTestFinished(() => kit.close({ graceMs: 0 }));
+    return kit;
+  };
+
+  test("runs a command, and a handler passes text by environment and reads the output", async () => {
+    const kit = openKit();
+    const { stdout } = await kit.sandbox.run(shellImage, ["echo", "Hello from sandbox"]);
+    expect(stdout).toBe("Hello from sandbox\n");
+
+    await kit.registry.register({
+      name: "summarizeText",
+      schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+      handler: "summarizeHandler",
+    });
+    kit.executor.registerHandler("summarizeHandler", async (input, _ctx) => {
+      const { stdout } = await sandboxRunner.run(nodeImage, ["node", "-e", "console.log(process.env.INPUT_TEXT.slice(0, 4))"], {
+        INPUT_TEXT: input.text as string,
+      });
+      return { summary: stdout.trim() };
+    });
+    expect(await kit.executor.run("summarizeText@1.0.0", { text: "Long article body…" })).toEqual({ summary: "Long" });
+  }, 60_000);
+
+  test("ends a container with its call: at the deadline, without the handler's help, and nothing is left when the kit is closed", async () => {
+    const kit = openKit();
+    const results: unknown[] = [];
+    kit.define({
+      name: "sleep",
+      schema: { type: "object" },
+      handler: async (_, { sandbox }) => {
+        const { aborted, killed } = await sandbox.run(shellImage, ["sleep", "300"]);
+        results.push({ aborted, killed });
+      },
+    });
+    // The first use of an engine looks at its limits: that is not the program's time.
+    await kit.sandbox.run(shellImage, ["true"]);
+    expect(await kit.executor.execute("sleep", {}, { timeoutMs: 2_000 })).toMatchObject({
+      status: "TIMEOUT",
+      errorCode: "SKILL_TIMEOUT",
+    });
+    await kit.close({ graceMs: 0 });
+    expect(results).toEqual([{ aborted: true, killed: true }]);
+    expect(await engine.containers(kitOwner)).toEqual([]);
+    await expect(kit.sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "SHUTTING_DOWN" });
+  }, 60_000);
+
+  test("refuses images that are not allowed", async () => {
+    const kit = openKit({ images: [nodeImage] });
+    await expect(kit.sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "IMAGE_NOT_ALLOWED", status: 403 });
+  });
+});
+
+test("a kit that runs no container asks for no engine, and a misspelt option is named", async () => {
+  const kit = createSkills({ database: ":memory:", logger: recordingLogger([]), sandbox: { runtime: "nothing-like-this" } });
+  expect(kit.sandbox.stats()).toBeUndefined();
+  await kit.close();
+  expect(() => createSkills({ sandbox: { maxConcurent: 1 } as never })).toThrow(
+    /sandbox has no option "maxConcurent"; did you mean "maxConcurrent"/,
+  );
+  expect(() => createSkills({ sandbox: { maxConcurrent: 0 } })).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
+});
