@@ -4,6 +4,7 @@ import { SkillError } from "./errors.js";
 import type { RegisteredHandler } from "./executor/handlers.js";
 import { isStandardSchema, type StandardSchema, toInputParser, toJsonSchema } from "./standard-schema.js";
 import {
+  type ContainerSpec,
   type Handler,
   type HandlerContext,
   type MaybePromise,
@@ -18,11 +19,11 @@ export type PlainJsonSchema = { readonly [keyword: string]: unknown } & { readon
 /** The type that a JSON Schema describes; any object when the compiler cannot tell. */
 export type FromJsonSchema<Schema> = Schema extends JSONSchema ? FromSchema<Schema> : Record<string, unknown>;
 
-/** What `define()` takes besides schema and handler: see `SkillDefinition`. */
-export type DefineOptions = Omit<SkillDefinition, "schema" | "outputSchema" | "handler">;
+/** What `define()` takes besides schema and handler or container: see `SkillDefinition`. */
+export type DefineOptions = Omit<SkillDefinition, "schema" | "outputSchema" | "handler" | "container">;
 
 /**
- * Declares a skill with the function that does its work, and returns a typed handle. An app calls it at every start: the same content again
+ * Declares a skill with the function or the container that does its work, and returns a typed handle. An app calls it at every start: the same content again
  * changes nothing. Definitions without an owner belong to `system`.
  *
  * `schema` is a JSON Schema, written in place or `as const`, or a Standard Schema with a JSON Schema side (zod 4, arktype): its own
@@ -47,13 +48,21 @@ export interface DefineSkill {
       readonly handler: (input: FromJsonSchema<Schema>, context: HandlerContext) => MaybePromise<Output>;
     },
   ): SkillHandle<FromJsonSchema<Schema>, Output>;
+  <const Schema extends PlainJsonSchema, const OutputSchema extends PlainJsonSchema = PlainJsonSchema>(
+    definition: DefineOptions & {
+      readonly schema: Schema;
+      readonly outputSchema?: OutputSchema | undefined;
+      readonly container: ContainerSpec;
+    },
+  ): SkillHandle<FromJsonSchema<Schema>, [PlainJsonSchema] extends [OutputSchema] ? unknown : FromJsonSchema<OutputSchema>>;
 }
 
 /** A definition as `define()` got it, ready to be registered. */
 export interface PreparedDefinition {
   readonly handle: SkillHandle<unknown, unknown>;
   readonly handlerName: string;
-  readonly handler: RegisteredHandler;
+  /** `undefined` when a container does the work. */
+  readonly handler: RegisteredHandler | undefined;
   /** @throws INVALID_DEFINITION */
   toDefinition(): SkillDefinition;
 }
@@ -61,15 +70,16 @@ export interface PreparedDefinition {
 interface LooseDefinition extends DefineOptions {
   readonly schema: unknown;
   readonly outputSchema?: unknown;
-  readonly handler: Handler<never, unknown>;
+  readonly handler?: Handler<never, unknown> | undefined;
+  readonly container?: ContainerSpec | undefined;
 }
 
 /** @throws INVALID_DEFINITION for what has no name or no function, and so no handle */
 export function prepareDefinition(definition: LooseDefinition): PreparedDefinition {
-  const { name, version = "1.0.0", apiKeyId = SYSTEM_OWNER, schema, outputSchema, handler } = definition ?? {};
+  const { name, version = "1.0.0", apiKeyId = SYSTEM_OWNER, schema, outputSchema, handler, container } = definition ?? {};
   if (typeof name !== "string")
     throw new SkillError("INVALID_DEFINITION", "define() takes an object with a name, a schema and a handler.");
-  if (typeof handler !== "function")
+  if (typeof handler !== "function" && (handler !== undefined || container === undefined))
     throw new SkillError(
       "INVALID_DEFINITION",
       `define(): the handler of ${JSON.stringify(name.slice(0, 100))} must be a function.`,
@@ -79,12 +89,12 @@ export function prepareDefinition(definition: LooseDefinition): PreparedDefiniti
   return {
     handle: Object.freeze({ name, version, reference }),
     handlerName,
-    handler: { run: handler, ...(isStandardSchema(schema) && { parseInput: toInputParser(schema) }) },
+    handler: handler && { run: handler, ...(isStandardSchema(schema) && { parseInput: toInputParser(schema) }) },
     toDefinition: () => ({
       ...definition,
       version,
       apiKeyId,
-      handler: handlerName,
+      handler: handler && handlerName,
       schema: plainSchema(schema, "input", "/schema"),
       outputSchema: outputSchema === undefined ? undefined : plainSchema(outputSchema, "output", "/outputSchema"),
     }),

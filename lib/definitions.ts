@@ -23,7 +23,8 @@ export class Definitions {
   }
 
   add(definition: PreparedDefinition): SkillHandle<unknown, unknown> {
-    this.#executor.registerParsedHandler(definition.handlerName, definition.handler);
+    const { handler, handlerName } = definition;
+    if (handler !== undefined) this.#executor.registerParsedHandler(handlerName, handler);
     this.#waiting.push(definition);
     return definition.handle;
   }
@@ -74,7 +75,10 @@ export class Definitions {
     }
   }
 
-  /** A skill whose definition is at fault must not run with what an earlier definition left in the registry. */
+  /**
+   * A skill whose definition is at fault must not run with what an earlier definition left in the registry. A container needs no such care: what
+   * is registered is complete.
+   */
   #fail(definition: PreparedDefinition, error: SkillError): void {
     this.#faults.push(error);
     this.#logger.error({ skill: definition.handle.reference, err: error }, "a definition could not be registered");

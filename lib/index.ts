@@ -33,7 +33,10 @@ export {
   type BreakerPolicy,
   type CallOptions,
   type ConcurrencyPolicy,
+  type ContainerEnvValue,
+  type ContainerSpec,
   DEFAULT_CALLER,
+  type ExecutionSandbox,
   type ExecutionStatus,
   type Handler,
   type HandlerContext,
@@ -52,5 +55,6 @@ export {
   type SkillHandle,
   type SkillHead,
   type SkillMode,
+  type SlotStats,
   SYSTEM_OWNER,
 } from "./types.js";

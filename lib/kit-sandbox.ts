@@ -2,11 +2,19 @@ import { SkillError } from "./errors.js";
 import { runningCall } from "./executor/running.js";
 import type { SandboxOptions } from "./sandbox/options.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
-import type { SandboxConfig, SandboxRunner } from "./types.js";
+import type { SandboxConfig, SandboxRunner, Skill } from "./types.js";
 
 /** The sandbox of a kit: made on first use, so that a kit without containers never asks for an engine. */
 export interface KitSandbox {
   readonly runner: SandboxRunner;
+  /** Answers inputs of container skills. */
+  readonly serve: Sandbox["serve"];
+  /** Starts what a skill keeps ahead, in the background. */
+  prepare(skill: Skill): void;
+  /** Ends what was started ahead for a skill. */
+  drain(skillId: string): void;
+  /** Ends what was started ahead for all skills, and starts nothing ahead any more. */
+  endSlots(): void;
   /** Ends what runs, and removes every container. */
   close(): Promise<void>;
 }
@@ -25,6 +33,17 @@ export function createKitSandbox(options: SandboxOptions): KitSandbox {
       describe: async (image) => use().describe(image),
       stats: () => sandbox?.stats(),
     },
+    serve: async (spec, input, call) => use().serve(spec, input, call),
+    prepare({ id, name, version, apiKeyId, container }) {
+      if ((container?.warm ?? 0) === 0 || container === null || closed) return;
+      use()
+        .prepare(container, apiKeyId, id)
+        .catch((error: unknown) => {
+          options.logger?.warn({ skill: `${name}@${version}`, err: error }, "containers of a skill could not be started ahead");
+        });
+    },
+    drain: (skillId) => sandbox?.drainSkill(skillId),
+    endSlots: () => sandbox?.endSlots(),
     async close() {
       closed = true;
       await sandbox?.close({ graceMs: 0 });

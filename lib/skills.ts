@@ -6,7 +6,7 @@ import { type ExecutorRooms, SkillExecutor } from "./executor/executor.js";
 import { createIdSource } from "./executor/ids.js";
 import { Instance } from "./executor/instances.js";
 import { startRetention } from "./executor/retention.js";
-import { createKitSandbox } from "./kit-sandbox.js";
+import { createKitSandbox, type KitSandbox } from "./kit-sandbox.js";
 import { parseSkillsOptions, type SkillsConfig, type SkillsOptions } from "./options.js";
 import { openRegistry, type Registry, SkillRegistry } from "./registry/registry.js";
 import { openStore } from "./store/open.js";
@@ -49,7 +49,7 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
 
   const opened = (): Promise<OpenKit> => {
     if (closing !== undefined) throw new SkillError("SHUTTING_DOWN", "The kit is closed.");
-    opening ??= openKit(config, kit).then(
+    opening ??= openKit(config, kit, sandbox).then(
       (made) => {
         open = made;
         return made;
@@ -70,7 +70,10 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
   const rooms = (): MaybePromise<ExecutorRooms> => (open !== undefined && definitions.isSettled ? open : settled());
 
   const sandbox = createKitSandbox(config.sandbox);
-  const executor = new SkillExecutor({ ...config, maxBytes: config.audit.maxBytes, sandbox: sandbox.runner }, rooms);
+  const executor = new SkillExecutor(
+    { ...config, maxBytes: config.audit.maxBytes, sandbox: sandbox.runner, containers: sandbox },
+    rooms,
+  );
   const definitions = new Definitions(executor, logger);
   const registry = openRegistry(async () => (await settled()).registry);
   const define = ((definition: Parameters<typeof prepareDefinition>[0]) =>
@@ -88,6 +91,8 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
     },
     close({ graceMs = DEFAULT_GRACE_MS } = {}) {
       closing ??= (async () => {
+        // First, so that no call that ends starts another container ahead.
+        sandbox.endSlots();
         await executor.close(graceMs);
         await sandbox.close();
         const made = open ?? (await opening?.catch(() => undefined));
@@ -104,13 +109,19 @@ interface OpenKit extends ExecutorRooms {
 }
 
 /** Opens the rooms in order; what is open when one fails is closed again. */
-async function openKit(config: SkillsConfig, kit: SkillsKit): Promise<OpenKit> {
+async function openKit(config: SkillsConfig, kit: SkillsKit, sandbox: KitSandbox): Promise<OpenKit> {
   const { database, logger } = config;
   if (config.isDefaultDatabase) logger.info({ database }, "skills and their executions are kept in the working directory");
   const store = await openStore({ database, durability: config.audit.durability });
   try {
     const instance = new Instance(createIdSource()(), store, logger);
-    const registry = new SkillRegistry({ store, logger });
+    const registry = new SkillRegistry({
+      store,
+      logger,
+      containers: config.sandbox,
+      onRegister: sandbox.prepare,
+      onChange: sandbox.drain,
+    });
     await registry.open();
     await instance.open();
     return { kit, store, registry, instanceId: instance.id, ...startAudit(store, config, instance) };

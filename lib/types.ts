@@ -6,6 +6,8 @@
  * - handle: a typed reference, returned by `define()`
  * - owner: the API key that a skill belongs to; everyone sees the skills of `system`
  * - handler: a function in this process, registered under a name
+ * - container skill: a skill whose work is an image and a command: input on stdin, output on stdout
+ * - slot: a container started ahead that waits for one input, serves it, and is thrown away
  * - execution: one call of one skill, a row in `skill_executions`
  * - instance: one running kit in one process
  */
@@ -73,8 +75,10 @@ export interface SkillDefinition extends RunPolicy {
   readonly schema: SchemaObject;
   /** JSON Schema of the output. Default: any JSON. */
   readonly outputSchema?: SchemaObject | undefined;
-  /** Name under which the executor finds the handler. */
-  readonly handler: string;
+  /** Name under which the executor finds the handler; or `container`: exactly one of the two. */
+  readonly handler?: string | undefined;
+  /** Image and command that do the work. */
+  readonly container?: ContainerSpec | undefined;
   /** Owner. Default `system`. */
   readonly apiKeyId?: string | undefined;
   /** Default true. Applies when the version is first registered. */
@@ -96,7 +100,10 @@ export interface Skill extends RunPolicy {
   readonly description: string;
   readonly schema: SchemaObject;
   readonly outputSchema: SchemaObject | null;
-  readonly handler: string;
+  /** `null` when a container does the work. */
+  readonly handler: string | null;
+  /** `null` when a handler does the work. */
+  readonly container: ContainerSpec | null;
   readonly enabled: boolean;
   readonly mode: SkillMode;
   readonly tags: readonly string[];
@@ -172,6 +179,25 @@ export interface SkillExecution<Output = Record<string, unknown>> {
   /** ISO 8601, UTC. */
   readonly createdAt: string;
   readonly finishedAt: string | null;
+  /** How the skill's container ended, that of the last attempt; absent when none was started. */
+  readonly sandbox?: ExecutionSandbox;
+  /** The last of what the skill's containers wrote to their standard error; absent when nothing was. Text for operators, not for callers. */
+  readonly log?: string;
+}
+
+/** What the sandbox saw of a container skill's container. */
+export interface ExecutionSandbox {
+  /** The engine: `docker` or `podman`. */
+  readonly runtime: string;
+  readonly image: string;
+  /** The program's own exit code; `null` when it was ended, or answered before its end. */
+  readonly exitCode: number | null;
+  /** Whether the kernel killed a process of it for memory. */
+  readonly oomKilled: boolean;
+  /** `warm`: from a container that was started ahead. */
+  readonly servedFrom: "warm" | "cold";
+  /** From the container's launch to its program's start; 0 for a warm one, `null` when it never started. */
+  readonly startupMs: number | null;
 }
 
 /** The part of an `AbortSignal` that is used here: any object with it will do. */
@@ -354,6 +380,29 @@ export interface SandboxStats {
   readonly queued: number;
   /** Containers that wait to be removed. */
   readonly removing: number;
+  readonly slots: SlotStats;
+}
+
+/** How well the containers that are started ahead serve, since the sandbox was made. */
+export interface SlotStats {
+  /** Calls that found a slot. */
+  readonly hits: number;
+  readonly misses: {
+    /** No slot was asked for before. */
+    readonly first: number;
+    /** Slots were starting. */
+    readonly starting: number;
+    /** All slots were taken. */
+    readonly taken: number;
+    /** Slots died or could not be started, and the next attempt waits. */
+    readonly failing: number;
+  };
+  /** Slots that ended while they waited. */
+  readonly idleDeaths: number;
+  /** Slots that gave way to those of skills used more recently. */
+  readonly evicted: number;
+  readonly waiting: number;
+  readonly starting: number;
 }
 
 /** The value of a container's variable: text, or the name of a variable of the server that the operator allowed. */

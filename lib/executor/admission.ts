@@ -57,7 +57,7 @@ function runnableOf(registry: SkillRegistry, head: SkillHead, chain: readonly st
  * @throws HANDLER_NOT_FOUND INVALID_INPUT
  */
 export function admit(runnable: RunnableSkill, handlers: Handlers, sent: unknown): MaybePromise<Admitted> {
-  const handler = handlers.get(runnable.skill.handler);
+  const handler = handlers.get(runnable.skill);
   return parseInput(runnable, handler, sent);
 }
 

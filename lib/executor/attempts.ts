@@ -18,6 +18,10 @@ export interface Work {
   /** Starts the handler; `attempt` is 1 for the first. */
   start(attempt: number): unknown;
   validateOutput(output: unknown): readonly Fault[];
+  /** The outcome of a handler that threw. Default `toFailure`. */
+  readonly toFailure?: ((thrown: unknown) => Failure) | undefined;
+  /** How long a handler may take to end after its signal aborted, for one that leaves something to be told. Default 0 ms. */
+  readonly graceMs?: number | undefined;
   /** Told when a handler ends after its call did, with what it threw. */
   onLateEnd(thrown: unknown): void;
 }
@@ -53,7 +57,7 @@ function runOnce(work: Work, attempt: number): MaybePromise<Ended> {
   try {
     handler = work.start(attempt);
   } catch (thrown) {
-    return { outcome: toFailure(thrown), ended: undefined };
+    return { outcome: failureOf(work, thrown), ended: undefined };
   }
   return isPromise(handler) ? whenEnded(work, handler) : { outcome: outcomeOf(work, handler), ended: undefined };
 }
@@ -63,9 +67,26 @@ async function whenEnded(work: Work, handler: PromiseLike<unknown>): Promise<End
     return { outcome: outcomeOf(work, await work.deadline.race(handler)), ended: undefined };
   } catch (thrown) {
     const { reason } = work.deadline;
-    if (reason === undefined) return { outcome: toFailure(thrown), ended: undefined };
-    return { outcome: toAborted(reason), ended: watch(work, handler) };
+    if (reason === undefined) return { outcome: failureOf(work, thrown), ended: undefined };
+    const hasEnded = work.graceMs !== undefined && (await endsWithin(handler, work.graceMs));
+    return { outcome: toAborted(reason), ended: hasEnded ? undefined : watch(work, handler) };
   }
+}
+
+function failureOf(work: Work, thrown: unknown): Failure {
+  return (work.toFailure ?? toFailure)(thrown);
+}
+
+async function endsWithin(handler: PromiseLike<unknown>, limitMs: number): Promise<boolean> {
+  const timer = new AbortController();
+  const late = sleep(limitMs, false, { signal: timer.signal }).catch(() => false);
+  const end = handler.then(
+    () => true,
+    () => true,
+  );
+  const hasEnded = await Promise.race([end, late]);
+  timer.abort();
+  return hasEnded;
 }
 
 /** Reports how a handler ends whose call has ended. */

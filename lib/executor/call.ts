@@ -8,13 +8,14 @@ import { type Admitted, admit, findRunnable, parseInput } from "./admission.js";
 import { type AttemptsResult, runAttempts } from "./attempts.js";
 import type { Audit } from "./audit.js";
 import type { Caller } from "./caller.js";
+import { containerGraceMs, toContainerFailure } from "./container.js";
 import { Deadline } from "./deadline.js";
 import type { Handlers } from "./handlers.js";
 import { findEarlier, hashRequest, inProgress } from "./idempotency.js";
 import type { SkillLimits } from "./limits.js";
 import { type Outcome, storableMessage, toAborted } from "./outcome.js";
-import { type CallFacts, type CallState, RUNNING, toEntry, toExecution, toRow } from "./record.js";
-import { type RunningCall, runningCall } from "./running.js";
+import { type CallFacts, type CallState, RUNNING, tailOf, toEntry, toExecution, toRow } from "./record.js";
+import { type ContainerTrace, type RunningCall, runningCall } from "./running.js";
 
 /** What a call needs of the open kit. */
 export interface CallRooms {
@@ -80,6 +81,8 @@ class Call {
   #reference: ParsedReference | undefined;
   #runnable: RunnableSkill | undefined;
   #lastFacts: CallFacts | undefined;
+  /** What the containers of the attempts left. */
+  #container: Pick<CallState, "sandbox" | "log"> = RUNNING;
   /** Set when the call has an idempotency key. */
   #requestHash: string | null = null;
   /** Whether the call has a row: an error before that is a refusal. */
@@ -186,6 +189,7 @@ class Call {
       retry: skill.retry,
       deadline,
       validateOutput: runnable.validateOutput,
+      ...(handler.isContainer && { toFailure: toContainerFailure, graceMs: containerGraceMs }),
       start: (attempt) =>
         runningCall.run(running, () => {
           const context = createContext(running, skill, attempt);
@@ -211,6 +215,8 @@ class Call {
       attempts,
       durationMs: durationMs === null ? null : Math.round(durationMs * 1000) / 1000,
       finishedAt: new Date().toISOString(),
+      sandbox: this.#container.sandbox,
+      log: this.#container.log,
     };
     this.hasRow = true;
     await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
@@ -223,6 +229,11 @@ class Call {
     const own = caller.timeoutMs ?? ofSkill ?? this.#rooms.defaultTimeoutMs();
     const leftMs = calling === undefined ? Number.POSITIVE_INFINITY : calling.deadline.endsAtMs - performance.now();
     return Math.max(0, Math.min(own, leftMs, this.#rooms.maxTimeoutMs));
+  }
+
+  #keep({ sandbox, stderr }: ContainerTrace): void {
+    const log = tailOf(`${this.#container.log ?? ""}${stderr}`, this.#rooms.maxBytes);
+    this.#container = { sandbox, log: log === "" ? null : log };
   }
 
   /** The calling execution when it is of this kit, so that its row can be the parent. */
@@ -242,6 +253,7 @@ class Call {
       requestId: caller.requestId,
       deadline,
       chain: [...(calling?.chain ?? []), skill],
+      onContainer: (trace) => this.#keep(trace),
     };
   }
 

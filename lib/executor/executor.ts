@@ -7,6 +7,7 @@ import type { CallOptions, Handler, Logger, MaybePromise, SandboxRunner, SkillEx
 import type { Audit, AuditStats } from "./audit.js";
 import { type CallResult, type CallRooms, performCall } from "./call.js";
 import { parseCallOptions } from "./caller.js";
+import { type ContainerServer, createContainerHandler } from "./container.js";
 import { createContext, type NestedCalls } from "./context.js";
 import { type Deadline, validateTimeoutMs } from "./deadline.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
@@ -21,7 +22,10 @@ export interface ExecutorConfig {
   /** Bytes of an input or output that a row stores. */
   readonly maxBytes: number;
   readonly logger: Logger;
+  /** What handlers run programs in. */
   readonly sandbox: SandboxRunner;
+  /** What does the work of container skills. */
+  readonly containers: ContainerServer;
 }
 
 /** What an open kit gives its executor. */
@@ -38,7 +42,7 @@ export interface ExecutorRooms {
 export class SkillExecutor {
   readonly #config: ExecutorConfig;
   readonly #open: () => MaybePromise<ExecutorRooms>;
-  readonly #handlers = new Handlers();
+  readonly #handlers: Handlers;
   readonly #limits = new SkillLimits();
   readonly #nextId = createIdSource();
   readonly #running = new Map<string, Deadline>();
@@ -54,6 +58,7 @@ export class SkillExecutor {
     this.#config = config;
     this.#open = open;
     this.#timeoutMs = config.timeoutMs;
+    this.#handlers = new Handlers((skill) => createContainerHandler(config.containers, skill));
     this.#nested = {
       run: (reference: ReferenceLike, input: unknown) => this.run(reference as string, input),
       execute: (reference: ReferenceLike, input: unknown) => this.execute(reference as string, input),

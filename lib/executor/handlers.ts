@@ -1,5 +1,5 @@
 import { type Fault, SkillError } from "../errors.js";
-import type { Handler, MaybePromise } from "../types.js";
+import type { Handler, MaybePromise, Skill } from "../types.js";
 
 /** Checks an input instead of the skill's JSON Schema, and gives the value that the handler receives. */
 export type InputParser = (input: unknown) => MaybePromise<ParsedInput>;
@@ -10,13 +10,20 @@ export type ParsedInput =
 export interface RegisteredHandler {
   readonly run: Handler<never, unknown>;
   readonly parseInput?: InputParser | undefined;
+  /** Set when a container does the work, which ends when its call does. */
+  readonly isContainer?: true;
 }
 
 const MAX_NAMES_IN_ERROR = 20;
 
-/** The functions of this process that do skills' work, by name. */
+/** What does skills' work: the functions of this process, by name, and containers. */
 export class Handlers {
   readonly #byName = new Map<string, RegisteredHandler>();
+  readonly #inContainer: (skill: Skill) => RegisteredHandler;
+
+  constructor(inContainer: (skill: Skill) => RegisteredHandler) {
+    this.#inContainer = inContainer;
+  }
 
   set(name: string, handler: RegisteredHandler): void {
     if (typeof name !== "string" || name.length < 1 || name.length > 200)
@@ -27,7 +34,9 @@ export class Handlers {
   }
 
   /** @throws HANDLER_NOT_FOUND naming those that exist */
-  get(name: string): RegisteredHandler {
+  get(skill: Skill): RegisteredHandler {
+    const name = skill.handler;
+    if (name === null) return this.#inContainer(skill);
     const handler = this.#byName.get(name);
     if (handler !== undefined) return handler;
     throw new SkillError("HANDLER_NOT_FOUND", `No handler "${name}" is registered in this process; ${this.#known()}.`);

@@ -1,5 +1,5 @@
 import type { ExecutionRow } from "../store/rows.js";
-import type { ExecutionStatus, SensitiveMarks, SkillExecution } from "../types.js";
+import type { ExecutionSandbox, ExecutionStatus, SensitiveMarks, SkillExecution } from "../types.js";
 import type { AuditEntry } from "./audit.js";
 import { type StoredState, toStored } from "./redact.js";
 
@@ -33,6 +33,8 @@ export interface CallState {
   readonly attempts: number;
   readonly durationMs: number | null;
   readonly finishedAt: string | null;
+  readonly sandbox: ExecutionSandbox | null;
+  readonly log: string | null;
 }
 
 export const RUNNING: CallState = Object.freeze({
@@ -43,6 +45,8 @@ export const RUNNING: CallState = Object.freeze({
   attempts: 0,
   durationMs: null,
   finishedAt: null,
+  sandbox: null,
+  log: null,
 });
 
 /** One state of a call as the audit writes it. */
@@ -78,6 +82,8 @@ export function toRow(facts: CallFacts, state: CallState, maxBytes: number): Exe
     request_hash: facts.requestHash,
     created_at: facts.createdAt,
     finished_at: state.finishedAt,
+    sandbox: state.sandbox === null ? null : JSON.stringify(state.sandbox),
+    log: state.log,
   };
 }
 
@@ -110,6 +116,8 @@ export function toExecution(facts: CallFacts, state: CallState, input: unknown, 
     durationMs: state.durationMs,
     createdAt: facts.createdAt,
     finishedAt: state.finishedAt,
+    ...(state.sandbox !== null && { sandbox: state.sandbox }),
+    ...(state.log !== null && { log: state.log }),
   };
 }
 
@@ -134,7 +142,19 @@ export function fromRow(row: ExecutionRow): SkillExecution<unknown> {
     durationMs: row.duration_ms,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
+    ...(row.sandbox !== null && { sandbox: parsed(row.sandbox) as ExecutionSandbox }),
+    ...(row.log !== null && { log: row.log }),
   };
+}
+
+/** The last `maxBytes` bytes of a text, without half a character at the front, and without NUL, which PostgreSQL does not take. */
+export function tailOf(text: string, maxBytes: number): string {
+  const clean = text.replaceAll("\0", "");
+  const bytes = Buffer.from(clean);
+  if (bytes.length <= maxBytes) return clean;
+  let from = bytes.length - maxBytes;
+  while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++;
+  return bytes.subarray(from).toString();
 }
 
 /** A row damaged by hand shows its text instead of hiding the others of its list. */

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { ExecutionSandbox } from "../types.js";
 import type { Deadline } from "./deadline.js";
 
 /** The call whose handler is running: what a call made inside it belongs to. */
@@ -13,6 +14,15 @@ export interface RunningCall {
   readonly deadline: Deadline;
   /** `name@version` of the first call and of each nested one, this one last. */
   readonly chain: readonly string[];
+  /** Told what a container that did the call's work left behind. */
+  readonly onContainer?: ((trace: ContainerTrace) => void) | undefined;
+}
+
+/** What a call learned of a container that did its work. */
+export interface ContainerTrace {
+  readonly sandbox: ExecutionSandbox;
+  /** What its program wrote to its standard error. */
+  readonly stderr: string;
 }
 
 /** Follows a handler through its asynchronous work; shared by all kits of the process, since a handler may call another kit's. */

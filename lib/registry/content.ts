@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
 import { SkillError } from "../errors.js";
-import type { RunPolicy, SchemaObject, Skill } from "../types.js";
+import type { ContainerSpec, RunPolicy, SchemaObject, Skill } from "../types.js";
 import { canonicalJson } from "./json.js";
 
 /** Everything that is immutable per name and version. */
 export interface SkillContent extends RunPolicy {
   readonly schema: SchemaObject;
   readonly outputSchema: SchemaObject | null;
-  readonly handler: string;
+  /** Either this or `container`. */
+  readonly handler?: string;
+  readonly container?: ContainerSpec;
   readonly patterns: Skill["patterns"];
 }
 
@@ -55,7 +57,9 @@ export function damaged(of: { readonly name: string; readonly version: string },
 function isContent(value: unknown): value is SkillContent {
   if (!isObject(value) || !isObject(value["schema"])) return false;
   if (value["outputSchema"] !== null && !isObject(value["outputSchema"])) return false;
-  return typeof value["handler"] === "string" && (value["patterns"] === "linear" || value["patterns"] === "native");
+  const isHandler = typeof value["handler"] === "string" && value["container"] === undefined;
+  if (!isHandler && !(value["handler"] === undefined && isObject(value["container"]))) return false;
+  return value["patterns"] === "linear" || value["patterns"] === "native";
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

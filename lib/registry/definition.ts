@@ -1,4 +1,5 @@
 import { type Fault, SkillError } from "../errors.js";
+import { containerFaults } from "../sandbox/container-definition.js";
 import { type Skill, type SkillDefinition, type SkillMode, SYSTEM_OWNER } from "../types.js";
 import type { SkillContent } from "./content.js";
 import {
@@ -42,6 +43,8 @@ export const DEFAULT_VERSION = "1.0.0";
 const MAX_DELAY_MS = 2 ** 31 - 1;
 const MAX_TAGS = 32;
 const MAX_TAG_CHARS = 64;
+/** What does the work. */
+const WORK_FIELDS = ["handler", "container"] as const;
 /** The fields that are content; the order is that of messages. */
 const POLICY_FIELDS = ["timeoutMs", "retry", "concurrency", "breaker", "idempotent"] as const;
 
@@ -53,7 +56,8 @@ const fields: FieldTable = {
   description: updateFields.description,
   schema: { check: checkSchemaKind, required: true },
   outputSchema: { check: checkSchemaKind },
-  handler: { check: identifier(200), required: true },
+  handler: { check: identifier(200) },
+  container: { check: checkContainer },
   apiKeyId: { check: identifier(200) },
   enabled: { check: yesOrNo },
   mode: { check: oneOf("on", "off", "auto") },
@@ -110,14 +114,15 @@ function parsedFields(value: unknown, table: FieldTable): Record<string, unknown
   if (faults.length === 0) {
     if (!isObject(copy)) faults.push({ pointer: "", message: "must be an object" });
     else checkFields(copy, table, "", faults);
+    if (table === fields && isObject(copy)) checkWork(copy, faults);
   }
   if (faults.length > 0) throw invalidDefinition(faults, copy);
   return copy as Record<string, unknown>;
 }
 
 function completed(given: SkillDefinition, patterns: Skill["patterns"]): ParsedDefinition {
-  const policy: Record<string, unknown> = {};
-  for (const field of POLICY_FIELDS) if (given[field] !== undefined) policy[field] = given[field];
+  const rest: Record<string, unknown> = {};
+  for (const field of [...WORK_FIELDS, ...POLICY_FIELDS]) if (given[field] !== undefined) rest[field] = given[field];
   return {
     apiKeyId: given.apiKeyId ?? SYSTEM_OWNER,
     name: given.name,
@@ -127,7 +132,7 @@ function completed(given: SkillDefinition, patterns: Skill["patterns"]): ParsedD
     mode: given.mode ?? "on",
     tags: [...new Set(given.tags ?? [])],
     sourceProvider: given.sourceProvider ?? null,
-    content: { schema: given.schema, outputSchema: given.outputSchema ?? null, handler: given.handler, patterns, ...policy },
+    content: { schema: given.schema, outputSchema: given.outputSchema ?? null, patterns, ...rest },
   };
 }
 
@@ -143,6 +148,17 @@ function checkVersion(value: unknown, pointer: string, faults: Fault[]): void {
       ? "must not have build metadata (+)"
       : "must be an exact semantic version such as 1.2.3 or 2.0.0-rc.1, without v and spaces";
   faults.push({ pointer, message });
+}
+
+function checkContainer(value: unknown, pointer: string, faults: Fault[]): void {
+  faults.push(...containerFaults(value).map((fault) => ({ pointer: pointer + fault.pointer, message: fault.message })));
+}
+
+function checkWork(definition: Record<string, unknown>, faults: Fault[]): void {
+  const given = WORK_FIELDS.filter((field) => definition[field] !== undefined);
+  if (given.length === 0) faults.push({ pointer: "/handler", message: "is required, unless a container does the work" });
+  if (given.length === 2)
+    faults.push({ pointer: "/container", message: "cannot stand beside a handler: one of the two does the work" });
 }
 
 function checkSchemaKind(value: unknown, pointer: string, faults: Fault[]): void {

@@ -22,6 +22,13 @@ interface Changes {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
+interface CopyOptions {
+  /** A monotonic clock, in milliseconds. */
+  readonly now?: (() => number) | undefined;
+  /** Told the id of every version that changed after it was loaded. */
+  readonly onChange?: ((skillId: string) => void) | undefined;
+}
+
 /**
  * This process's copy of the catalogue and the settings. It follows the database by one counter, which is read when the copy was last
  * checked more than a second ago: at once on SQLite, in the background on a database that answers later.
@@ -37,12 +44,13 @@ export class CatalogueCopy {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #now: () => number;
+  readonly #onChange: (skillId: string) => void;
 
-  /** `now`: a monotonic clock, in milliseconds. */
-  constructor(store: Store, logger: Logger, now: () => number = () => performance.now()) {
+  constructor(store: Store, logger: Logger, { now = () => performance.now(), onChange = () => {} }: CopyOptions = {}) {
     this.#store = store;
     this.#logger = logger;
     this.#now = now;
+    this.#onChange = onChange;
   }
 
   get catalogue(): Catalogue {
@@ -131,6 +139,7 @@ export class CatalogueCopy {
     this.#catalogue = catalogue;
     this.#settings = settings;
     this.#revision = revision;
+    if (!everything) for (const { id } of rows) this.#onChange(id);
   }
 
   #applyRow(catalogue: Catalogue, row: SkillHeadRow): void {

@@ -30,7 +30,7 @@ export function toHead(row: SkillHeadRow): SkillHead | { readonly problem: strin
 }
 
 export function toSkill(head: SkillHead, content: SkillContent): Skill {
-  return Object.freeze({ ...content, ...head });
+  return Object.freeze({ handler: null, container: null, ...content, ...head });
 }
 
 /** Whether a row is a tombstone. */

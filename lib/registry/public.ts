@@ -11,6 +11,11 @@ export interface RegisterOptions {
    * JavaScript's own, for definitions that are the operator's own code.
    */
   readonly patterns?: Skill["patterns"] | undefined;
+  /**
+   * The definition comes from somebody who is not the operator. Default false. The image of its container must be in the option
+   * `sandbox.images`, and the container gets no network and at most the limits of `sandbox.defaults`.
+   */
+  readonly registrant?: boolean | undefined;
 }
 
 /**
@@ -25,11 +30,12 @@ export interface RegisterOptions {
  */
 export interface Registry {
   /**
-   * Registers a version. The same content again changes nothing and gives the stored skill. Schema, output schema, handler and run policy
-   * are immutable per version; `enabled`, `mode`, `description`, `tags` and `sourceProvider` apply when the version is first registered, or
+   * Registers a version. The same content again changes nothing and gives the stored skill. Schema, output schema, handler or container, and run
+   * policy are immutable per version; `enabled`, `mode`, `description`, `tags` and `sourceProvider` apply when the version is first registered, or
    * again after `unregister`.
    * @throws INVALID_DEFINITION with every fault and its JSON pointer
    * @throws SKILL_CONFLICT the version exists, or was unregistered, with other content, and `replace` is not true
+   * @throws IMAGE_NOT_ALLOWED the container's image is not in the option `sandbox.images`
    */
   register(definition: SkillDefinition, options?: RegisterOptions): Promise<Skill>;
   /**

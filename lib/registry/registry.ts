@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { isSkillError, SkillError } from "../errors.js";
+import { type ContainerRules, checkContainerAllowed } from "../sandbox/container-definition.js";
 import type { SkillRow } from "../store/rows.js";
 import type { SkillChange } from "../store/skills.js";
 import type { Operation, Store } from "../store/store.js";
@@ -40,6 +41,12 @@ export interface RegistryConfig {
   /** Open; the registry does not close it. */
   readonly store: Store;
   readonly logger: Logger;
+  /** What container skills may ask for. Default: everything but variables of the server. */
+  readonly containers?: ContainerRules | undefined;
+  /** Told of every version that is registered here, whether or not that changed anything. */
+  readonly onRegister?: ((skill: Skill) => void) | undefined;
+  /** Told the id of every version that was changed or removed, here or by another process. */
+  readonly onChange?: ((skillId: string) => void) | undefined;
   /** A monotonic clock in milliseconds. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
@@ -57,10 +64,14 @@ export class SkillRegistry implements Registry {
   readonly #copy: CatalogueCopy;
   readonly #runnables: RunnableSkills;
   readonly #references = new LRUCache<string, ParsedReference>({ max: MAX_REFERENCES });
+  readonly #containers: ContainerRules;
+  readonly #onRegister: RegistryConfig["onRegister"];
 
-  constructor({ store, logger, now }: RegistryConfig) {
+  constructor({ store, logger, containers = {}, onRegister, onChange, now }: RegistryConfig) {
     this.#store = store;
-    this.#copy = new CatalogueCopy(store, logger, now);
+    this.#containers = containers;
+    this.#onRegister = onRegister;
+    this.#copy = new CatalogueCopy(store, logger, { now, onChange });
     this.#runnables = new RunnableSkills(store);
   }
 
@@ -86,11 +97,15 @@ export class SkillRegistry implements Registry {
 
   async register(definition: SkillDefinition, options: RegisterOptions = {}): Promise<Skill> {
     const parsed = parseDefinition(definition, { patterns: options.patterns === "native" ? "native" : "linear" });
+    const { container } = parsed.content;
+    if (container !== undefined) checkContainerAllowed(container, this.#containers, options.registrant === true);
     const encoded = encodeContent(parsed.content);
     this.#runnables.prepare(parsed.content, encoded);
     const unchanged = await this.#store.read(findUnchanged(parsed, encoded));
     const row = unchanged ?? (await this.#write(() => writeVersion(parsed, encoded, options.replace === true)));
-    return skillOf(row, parsed.content);
+    const skill = skillOf(row, parsed.content);
+    this.#onRegister?.(skill);
+    return skill;
   }
 
   async unregister(name: string, version?: string, apiKeyId: string = SYSTEM_OWNER): Promise<number> {

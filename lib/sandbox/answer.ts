@@ -12,6 +12,8 @@ export interface Question {
   /** `exit`: the answer is complete when the program has ended. `line`: with its first line of output; the rest is not waited for. */
   readonly reply: "exit" | "line";
   readonly servedFrom: "warm" | "cold";
+  /** Called when the program runs and has been given its input, from where its time counts. */
+  readonly onStart?: (() => void) | undefined;
 }
 
 /** Gives a container its input, and waits for its answer. */
@@ -24,6 +26,7 @@ export async function answer({ container, cwd }: StartedContainer, question: Que
   try {
     const line = question.reply === "line" ? firstLine(container) : null;
     container.feed(question.input, question.timeoutMs);
+    if (question.onStart !== undefined) void container.started.then((isStarted) => isStarted && question.onStart?.());
     const ending = await (line === null ? container.ended : Promise.race([line, container.ended]));
     // A program may print its line and end at once: the line is the answer all the same.
     const isAnswered = ending === null || (line !== null && ending.reason === null && container.stdout.firstLine() !== null);

@@ -43,6 +43,19 @@ export function resolveEnv(
   );
 }
 
+const shortestSecret = 4;
+
+/** The result without the server's variables in its standard error, which is kept as a log and quoted in errors. */
+export function hideSecrets(spec: ContainerSpec, result: SandboxResult, server: NodeJS.ProcessEnv): SandboxResult {
+  let { stderr } = result;
+  for (const value of Object.values(spec.env ?? {})) {
+    const secret = typeof value === "string" ? "" : (server[value.fromEnv] ?? "");
+    // What is shorter is no secret, and would tear the text to pieces.
+    if (secret.length >= shortestSecret) stderr = stderr.replaceAll(secret, "[redacted]");
+  }
+  return stderr === result.stderr ? result : { ...result, stderr };
+}
+
 /** Turns the end of a skill's container into its output, or into an error that says what the program did wrong. */
 export function readReply(spec: ContainerSpec, result: SandboxResult): ContainerReply {
   const error = failureOf(spec, result);

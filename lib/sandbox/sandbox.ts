@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SkillError } from "../errors.js";
-import type { ContainerSpec, Logger, SandboxConfig, SandboxResult } from "../types.js";
+import type { ContainerSpec, Logger, SandboxConfig, SandboxResult, SandboxStats } from "../types.js";
 import { createAdmission } from "./admission.js";
 import { type Calls, createCalls } from "./calls.js";
 import type { LimitsFound } from "./canary.js";
@@ -17,7 +17,7 @@ import { createRemoval } from "./removal.js";
 import { createRoom, type Room, sweep } from "./room.js";
 import { parseRun, type Runner, runCold } from "./run.js";
 import { drainSkill, prepareSkill, type ServeOptions, type Server, serveSkill } from "./serve.js";
-import { createSlots, type SlotStats } from "./slots.js";
+import { createSlots, type Slots } from "./slots.js";
 import { createEvents } from "./start-evidence.js";
 
 /** What a sandbox is working with. */
@@ -34,14 +34,6 @@ export interface SandboxDescription {
   readonly limits: LimitsFound | null;
   readonly tried: readonly Tried[];
   readonly warnings: readonly string[];
-}
-
-export interface SandboxStats {
-  readonly running: number;
-  readonly queued: number;
-  /** Containers that wait to be removed. */
-  readonly removing: number;
-  readonly slots: SlotStats;
 }
 
 /** Runs programs in containers that are thrown away. */
@@ -64,9 +56,13 @@ export interface Sandbox {
    */
   serve(spec: ContainerSpec, input: unknown, options: ServeOptions): Promise<ContainerReply>;
   /** Starts the slots of a container skill with `warm` ahead of its first call. */
-  prepare(spec: ContainerSpec, owner: string): Promise<void>;
+  prepare(spec: ContainerSpec, owner: string, skillId?: string): Promise<void>;
   /** Ends the slots of a container skill: it was changed, switched off or removed. */
   drain(spec: ContainerSpec, owner: string): void;
+  /** The same for a skill that was served or prepared under its id; nothing for any other. */
+  drainSkill(skillId: string): void;
+  /** Ends all slots and starts none any more; calls are still served. */
+  endSlots(): void;
   /** Asks the engine what it is; a container of `image`, when given, reads its own limits. @throws `SANDBOX_UNAVAILABLE` */
   describe(image?: string): Promise<SandboxDescription>;
   stats(): SandboxStats;
@@ -132,12 +128,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       sweeper.start();
       return calls.track(options.signal, (signal) => serveSkill(server, spec, input, { ...options, signal }));
     },
-    async prepare(spec, owner) {
+    async prepare(spec, owner, skillId) {
       refuseWhenClosed();
       sweeper.start();
-      await prepareSkill(server, spec, owner);
+      await prepareSkill(server, spec, owner, skillId);
     },
-    drain: (spec, owner) => drainSkill(server, spec, owner),
+    drain: (spec, owner) => drainSkill(server, { spec, owner }),
+    drainSkill: (skillId) => drainSkill(server, skillId),
+    endSlots: () => slots.close(),
     async describe(image) {
       const engine = await room.choice.choose();
       if (image !== undefined) await runner.enforcement.look(room, engine, await room.images.resolve(engine, image, "missing"));
@@ -166,7 +164,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     close({ graceMs = 10_000 } = {}) {
       // First, so that no call that ends starts another slot.
       slots.close();
-      closing ??= closeRoom(room, calls, graceMs).finally(() => sweeper.stop());
+      closing ??= closeRoom(room, calls, slots, graceMs).finally(() => sweeper.stop());
       return closing;
     },
   };
@@ -210,8 +208,10 @@ async function sweepLast(room: Room): Promise<void> {
   await settleRemovals(room);
 }
 
-async function closeRoom(room: Room, calls: Calls, graceMs: number): Promise<void> {
+async function closeRoom(room: Room, calls: Calls, slots: Slots, graceMs: number): Promise<void> {
   await calls.drain(graceMs);
+  // The start of a slot that was under way gives its container up when it is done; what hangs is ended below.
+  await Promise.race([slots.settled(), sleep(releaseLimitMs, undefined, { ref: false })]);
   const containers = [...room.living.values()];
   for (const container of containers) container?.end("drain");
   await Promise.allSettled(containers.map((container) => container?.gone));

@@ -1,7 +1,7 @@
 import type { ContainerSpec, SandboxResult } from "../types.js";
 import { Aborted, orAborted } from "./abort.js";
 import { answer } from "./answer.js";
-import { type ContainerReply, configOf, readReply, renderInput, resolveEnv, slotKey } from "./container-skill.js";
+import { type ContainerReply, configOf, hideSecrets, readReply, renderInput, resolveEnv, slotKey } from "./container-skill.js";
 import type { Limits } from "./limits.js";
 import { deadlineSlackMs, parseRun, type Runner, type RunRequest, runCold } from "./run.js";
 import type { Slots } from "./slots.js";
@@ -10,9 +10,13 @@ import { startContainer } from "./start-container.js";
 export interface ServeOptions {
   /** The skill's owner: slots are never shared between owners. */
   readonly owner: string;
+  /** The skill's id, under which its slots can be ended. Default: what the owner and the definition make. */
+  readonly skillId?: string | undefined;
   /** Time limit of the program. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Called when the program runs and has been given its input, from where its time counts. */
+  readonly onStart?: (() => void) | undefined;
 }
 
 export interface Server {
@@ -22,12 +26,14 @@ export interface Server {
   readonly allowEnv: ReadonlySet<string>;
   readonly environment: NodeJS.ProcessEnv;
   readonly slotIdleMs: number;
-  /** The key under which a skill's slots were last kept, by owner and content: what changed outside drains the old ones. */
+  /** The key under which a skill's slots were last kept, by the skill's identity: what changed outside drains the old ones. */
   readonly keys: Map<string, string>;
 }
 
 /** The version of this package: an update must not use what an older one started. */
 const packageVersion = "0.1.0";
+/** Time limit over which a call is not given a slot. */
+const longestWarmMs = 3_600_000;
 
 /** Has a skill's container answer one input: from a slot when one is ready, else from a new container. */
 export async function serveSkill(
@@ -43,13 +49,15 @@ export async function serveSkill(
     if (error instanceof Aborted) return null;
     throw error;
   });
-  const slot = key === null ? null : server.slots.claim(key);
+  // The reaper of another instance takes a slot for forgotten some time after the longest wait for its input.
+  const slot = key === null || options.timeoutMs > longestWarmMs ? null : server.slots.claim(key);
   const question = {
     image: spec.image,
     input: line,
     timeoutMs: options.timeoutMs,
     signal: options.signal,
     reply: spec.reply ?? "exit",
+    onStart: options.onStart,
   };
   let result: SandboxResult;
   if (slot === null) {
@@ -66,18 +74,20 @@ export async function serveSkill(
     if (key !== null) server.slots.served(key);
   }
   if (key !== null) void keepSlots(server, spec, request, options, "after").catch(() => {});
-  return readReply(spec, result);
+  return readReply(spec, hideSecrets(spec, result, server.environment));
 }
 
 /** Starts a skill's slots ahead of its first call. @throws what `run` throws */
-export async function prepareSkill(server: Server, spec: ContainerSpec, owner: string): Promise<void> {
-  const options = { owner, timeoutMs: server.defaults.timeoutMs };
-  await keepSlots(server, spec, parseSpec(server, spec, options), options, "after");
+export async function prepareSkill(server: Server, spec: ContainerSpec, owner: string, skillId?: string): Promise<void> {
+  const options = { owner, skillId, timeoutMs: server.defaults.timeoutMs };
+  const request = parseSpec(server, spec, options);
+  await keepSlots(server, spec, request, options, "before");
+  await keepSlots(server, spec, request, options, "after");
 }
 
-/** Ends a skill's slots. */
-export function drainSkill(server: Server, spec: ContainerSpec, owner: string): void {
-  const identity = identityOf(spec, owner);
+/** Ends a skill's slots: by its definition and owner, or by its id. */
+export function drainSkill(server: Server, skill: { readonly spec: ContainerSpec; readonly owner: string } | string): void {
+  const identity = typeof skill === "string" ? skill : slotKey({ ...skill });
   const key = server.keys.get(identity);
   if (key !== undefined) server.slots.drain(key);
   server.keys.delete(identity);
@@ -117,12 +127,16 @@ async function keepSlots(
     owner: options.owner,
     packageVersion,
   });
-  const identity = identityOf(spec, options.owner);
+  const identity = options.skillId ?? slotKey({ spec, owner: options.owner });
   const before = server.keys.get(identity);
-  if (before !== undefined && before !== key) server.slots.drain(before);
-  if (when === "before") return key;
+  if (when === "before") {
+    if (before !== undefined && before !== key) server.slots.drain(before);
+    server.keys.set(identity, key);
+    return key;
+  }
   await enforcement.ensure(room, engine, image);
-  server.keys.set(identity, key);
+  // Ended in the meantime: the skill was changed or removed.
+  if (server.keys.get(identity) !== key) return null;
   server.slots.keep(key, wanted, () =>
     startContainer(room, {
       engine,
@@ -131,12 +145,8 @@ async function keepSlots(
       environment: request.environment,
       limits,
       files: request.config.files,
-      lifetimeMs: limits.startTimeoutMs + server.slotIdleMs + 3_600_000 + deadlineSlackMs,
+      lifetimeMs: limits.startTimeoutMs + server.slotIdleMs + longestWarmMs + deadlineSlackMs,
     }),
   );
   return key;
-}
-
-function identityOf(spec: ContainerSpec, owner: string): string {
-  return slotKey({ spec, owner });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SlotStats } from "../types.js";
 import { createAdmission } from "./admission.js";
 import type { Container } from "./container.js";
 import type { StartedContainer } from "./start-container.js";
@@ -18,32 +19,13 @@ interface Pool {
   readonly start: () => Promise<StartedContainer>;
   readonly slots: Set<Slot>;
   starting: number;
+  /** Containers that are not offered yet. */
+  readonly launched: Set<Container>;
   /** Slots that died one after another, without one that served in between. */
   failures: number;
   retry: NodeJS.Timeout | undefined;
   usedAt: number;
   drained: boolean;
-}
-
-export interface SlotStats {
-  /** Calls that found a slot. */
-  readonly hits: number;
-  readonly misses: {
-    /** No slot was asked for before. */
-    readonly first: number;
-    /** Slots were starting. */
-    readonly starting: number;
-    /** All slots were taken. */
-    readonly taken: number;
-    /** Slots died or could not be started, and the next attempt waits. */
-    readonly failing: number;
-  };
-  /** Slots that ended while they waited. */
-  readonly idleDeaths: number;
-  /** Slots that gave way to those of skills used more recently. */
-  readonly evicted: number;
-  readonly waiting: number;
-  readonly starting: number;
 }
 
 export interface Slots {
@@ -57,6 +39,8 @@ export interface Slots {
   drain(key: string): void;
   /** Ends all slots and starts none any more. */
   close(): void;
+  /** Resolves when no slot is being started. */
+  settled(): Promise<void>;
   stats(): SlotStats;
 }
 
@@ -77,6 +61,7 @@ export function createSlots(options: SlotsOptions): Slots {
   // Refills wait for each other, so that they do not slow down the calls.
   const starts = createAdmission({ maxConcurrent: startsAtOnce, maxQueued: 1_000_000, queueTimeoutMs: 2 ** 31 - 1 });
   const counts = { hits: 0, first: 0, starting: 0, taken: 0, failing: 0, idleDeaths: 0, evicted: 0 };
+  const underWay = new Set<Promise<void>>();
   let closed = false;
 
   const total = () => [...pools.values()].reduce((sum, pool) => sum + pool.slots.size + pool.starting, 0);
@@ -131,19 +116,24 @@ export function createSlots(options: SlotsOptions): Slots {
   const startOne = async (pool: Pool) => {
     pool.starting += 1;
     const leave = await starts.enter(undefined);
+    let launched: Container | undefined;
     try {
       if (pool.drained) return;
       const started = await pool.start();
+      launched = started.container;
+      pool.launched.add(launched);
+      if (pool.drained) launched.end("drain");
       const isStarted = await started.container.started;
       leave();
       // A program that ends at once is not offered: the call that took it would fail.
       if (isStarted && (await hasSettled(started.container, pool.failures))) return add(pool, started);
       void started.release();
-      if (isStarted) counts.idleDeaths += 1;
+      if (isStarted && !pool.drained) counts.idleDeaths += 1;
       failed(pool);
     } catch {
       failed(pool);
     } finally {
+      if (launched !== undefined) pool.launched.delete(launched);
       pool.starting -= 1;
       leave();
     }
@@ -151,7 +141,10 @@ export function createSlots(options: SlotsOptions): Slots {
 
   const refill = (pool: Pool) => {
     if (closed || pool.drained || pool.retry !== undefined) return;
-    while (pool.slots.size + pool.starting < pool.wanted && makeRoom(pool)) void startOne(pool);
+    while (pool.slots.size + pool.starting < pool.wanted && makeRoom(pool)) {
+      const start = startOne(pool).finally(() => underWay.delete(start));
+      underWay.add(start);
+    }
   };
 
   const drain = (pool: Pool) => {
@@ -159,6 +152,7 @@ export function createSlots(options: SlotsOptions): Slots {
     clearTimeout(pool.retry);
     pools.delete(pool.key);
     for (const slot of [...pool.slots]) giveUp(pool, slot);
+    for (const container of pool.launched) container.end("drain");
   };
 
   return {
@@ -184,7 +178,18 @@ export function createSlots(options: SlotsOptions): Slots {
         drain(pool);
         pool = undefined;
       }
-      pool ??= { key, wanted, start, slots: new Set(), starting: 0, failures: 0, retry: undefined, usedAt: 0, drained: false };
+      pool ??= {
+        key,
+        wanted,
+        start,
+        slots: new Set(),
+        launched: new Set(),
+        starting: 0,
+        failures: 0,
+        retry: undefined,
+        usedAt: 0,
+        drained: false,
+      };
       pool.usedAt = performance.now();
       pools.set(key, pool);
       refill(pool);
@@ -200,6 +205,9 @@ export function createSlots(options: SlotsOptions): Slots {
     close() {
       closed = true;
       for (const pool of [...pools.values()]) drain(pool);
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.allSettled([...underWay]);
     },
     stats() {
       const { hits, idleDeaths, evicted, ...misses } = counts;

@@ -6,6 +6,7 @@ import { type Kysely, type Migration, sql } from "kysely";
  */
 export const migrations: Readonly<Record<string, Migration>> = Object.freeze({
   "0001_foundation": { up: foundation },
+  "0002_containers": { up: containers },
 });
 
 async function foundation(database: Kysely<unknown>): Promise<void> {
@@ -114,4 +115,10 @@ async function createInstances(database: Kysely<unknown>): Promise<void> {
     .addColumn("started_at", "text", (column) => column.notNull())
     .addColumn("heartbeat_at", "text", (column) => column.notNull())
     .execute();
+}
+
+async function containers(database: Kysely<unknown>): Promise<void> {
+  // SQLite takes one column at a time.
+  for (const column of ["sandbox", "log"])
+    await database.schema.alterTable("skill_executions").addColumn(column, "text").execute();
 }

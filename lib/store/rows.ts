@@ -15,7 +15,7 @@ export interface SkillsTable {
   /** JSON array of strings. */
   tags: string;
   source_provider: string | null;
-  /** JSON of everything immutable per version: schema, outputSchema, handler, patterns, run policy. */
+  /** JSON of everything immutable per version: schema, outputSchema, handler or container, patterns, run policy. */
   content: string;
   content_hash: string;
   /** The catalogue's revision at the last change of this row. */
@@ -65,6 +65,10 @@ export interface ExecutionsTable {
   request_hash: string | null;
   created_at: string;
   finished_at: string | null;
+  /** JSON of how the skill's container ended. */
+  sandbox: string | null;
+  /** The last of what containers wrote to their standard error. */
+  log: string | null;
 }
 
 export interface InstancesTable {

@@ -28,6 +28,8 @@ export const executionColumns = [
   "request_hash",
   "created_at",
   "finished_at",
+  "sandbox",
+  "log",
 ] as const satisfies readonly (keyof ExecutionRow)[];
 
 /**
@@ -46,6 +48,8 @@ const changing = [
   "attempts",
   "duration_ms",
   "finished_at",
+  "sandbox",
+  "log",
 ] as const satisfies readonly (keyof ExecutionRow)[];
 
 /** One execution, inserted or brought to its next state; its parameters are `executionColumns`. */

@@ -33,6 +33,8 @@ export function executionRow(fields: Partial<ExecutionRow> = {}): ExecutionRow {
     request_hash: null,
     created_at: createdAt,
     finished_at: null,
+    sandbox: null,
+    log: null,
     ...fields,
   };
 }

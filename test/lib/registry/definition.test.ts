@@ -56,7 +56,7 @@ test("every fault is listed with its pointer", () => {
     "/version": expect.stringContaining("exact semantic version"),
     "/description": "must be a string",
     "/schema": "must be a JSON Schema object",
-    "/handler": "is required",
+    "/handler": "is required, unless a container does the work",
     "/mode": 'must be one of "on", "off", "auto"',
     "/tags/1": "must not be empty",
     "/tags/2": "must have at most 64 characters",
