@@ -16,6 +16,9 @@ export interface Question {
   readonly onStart?: (() => void) | undefined;
 }
 
+/** Starting a process holds up everything else in this one: what no caller waits for begins when the answer is on its way. */
+export const behindMs = 25;
+
 /** Gives a container its input, and waits for its answer. */
 export async function answer({ container, cwd }: StartedContainer, question: Question): Promise<SandboxResult> {
   const { signal } = question;
@@ -32,7 +35,7 @@ export async function answer({ container, cwd }: StartedContainer, question: Que
     const isAnswered = ending === null || (line !== null && ending.reason === null && container.stdout.firstLine() !== null);
     if (!isAnswered) return await decideOutcome(container, ending, context);
     const result = answeredResult(container, context);
-    container.end("drain");
+    setTimeout(() => container.end("drain"), behindMs);
     return result;
   } finally {
     container.onOutput = null;

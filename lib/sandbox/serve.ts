@@ -1,6 +1,6 @@
 import type { ContainerSpec, SandboxResult } from "../types.js";
 import { Aborted, orAborted } from "./abort.js";
-import { answer } from "./answer.js";
+import { answer, behindMs } from "./answer.js";
 import { type ContainerReply, configOf, hideSecrets, readReply, renderInput, resolveEnv, slotKey } from "./container-skill.js";
 import type { Limits } from "./limits.js";
 import { deadlineSlackMs, parseRun, type Runner, type RunRequest, runCold } from "./run.js";
@@ -73,7 +73,7 @@ export async function serveSkill(
     }
     if (key !== null) server.slots.served(key);
   }
-  if (key !== null) void keepSlots(server, spec, request, options, "after").catch(() => {});
+  if (key !== null) setTimeout(() => void keepSlots(server, spec, request, options, "after").catch(() => {}), behindMs);
   return readReply(spec, hideSecrets(spec, result, server.environment));
 }
 

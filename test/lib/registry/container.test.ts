@@ -49,7 +49,9 @@ describe("a skill with a container", () => {
   });
 
   test("has either a handler or a container", async () => {
-    expect(await faultsOf({ name: "work", schema: { type: "object" } })).toEqual({ "/handler": "is required, unless a container does the work" });
+    expect(await faultsOf({ name: "work", schema: { type: "object" } })).toEqual({
+      "/handler": "is required, unless a container does the work",
+    });
     expect(await faultsOf(definition(container, { handler: "h" }))).toEqual({
       "/container": "cannot stand beside a handler: one of the two does the work",
     });
