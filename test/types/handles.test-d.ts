@@ -85,6 +85,26 @@ kit.define({
   },
 });
 
+const contained = kit.define({
+  name: "contained",
+  schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+  outputSchema: { type: "object", properties: { words: { type: "integer" } }, required: ["words"] },
+  container: { image: "node:22-alpine", command: ["node", "main.mjs"] },
+});
+export const ofContainer = async () => {
+  const output = await kit.executor.run(contained, { text: "a" });
+  same<typeof output, { [x: string]: unknown; words: number }>();
+  // @ts-expect-error the input has no text
+  await kit.executor.run(contained, {});
+};
+const untyped = kit.define({ name: "untyped", schema: { type: "object" }, container: { image: "a", command: ["b"] } });
+export const ofUntyped = async () => {
+  const output = await kit.executor.run(untyped, {});
+  same<typeof output, unknown>();
+};
+// @ts-expect-error either a handler or a container
+kit.define({ name: "both", schema: {}, handler: () => 1, container: { image: "a", command: ["b"] } });
+
 // @ts-expect-error a misspelt option
 skills({ databse: ":memory:" });
 skills({ database: undefined, identify: undefined });
