@@ -10,6 +10,11 @@ export type ParsedInput =
 export interface RegisteredHandler {
   readonly run: Handler<never, unknown>;
   readonly parseInput?: InputParser | undefined;
+  /**
+   * The only skill that it works for: `define()` makes a handler that trusts the schema beside it, which a skill that somebody else
+   * registers with the same handler would not keep.
+   */
+  readonly onlyFor?: Version | undefined;
   /** Set when a container does the work, which ends when its call does. */
   readonly isContainer?: true;
 }
@@ -38,8 +43,14 @@ export class Handlers {
     const name = skill.handler;
     if (name === null) return this.#inContainer(skill);
     const handler = this.#byName.get(name);
-    if (handler !== undefined) return handler;
-    throw new SkillError("HANDLER_NOT_FOUND", `No handler "${name}" is registered in this process; ${this.#known()}.`);
+    if (handler === undefined)
+      throw new SkillError("HANDLER_NOT_FOUND", `No handler "${name}" is registered in this process; ${this.#known()}.`);
+    const { onlyFor } = handler;
+    if (onlyFor === undefined || isSame(onlyFor, skill)) return handler;
+    throw new SkillError(
+      "HANDLER_NOT_FOUND",
+      `The handler "${name}" was made by define() for another skill; name one of executor.registerHandler().`,
+    );
   }
 
   #known(): string {
@@ -48,4 +59,10 @@ export class Handlers {
     const shown = names.slice(0, MAX_NAMES_IN_ERROR).join(", ");
     return `registered are ${shown}${names.length > MAX_NAMES_IN_ERROR ? ` and ${names.length - MAX_NAMES_IN_ERROR} more` : ""}`;
   }
+}
+
+type Version = Pick<Skill, "apiKeyId" | "name" | "version">;
+
+function isSame(a: Version, b: Version): boolean {
+  return a.name === b.name && a.version === b.version && a.apiKeyId === b.apiKeyId;
 }
