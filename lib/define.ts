@@ -79,7 +79,11 @@ export function prepareDefinition(definition: LooseDefinition): PreparedDefiniti
   return {
     handle: Object.freeze({ name, version, reference }),
     handlerName,
-    handler: { run: handler, ...(isStandardSchema(schema) && { parseInput: toInputParser(schema) }) },
+    handler: {
+      run: handler,
+      onlyFor: { apiKeyId, name, version },
+      ...(isStandardSchema(schema) && { parseInput: toInputParser(schema) }),
+    },
     toDefinition: () => ({
       ...definition,
       version,

@@ -1,6 +1,7 @@
 import type { PreparedDefinition } from "./define.js";
 import { SkillError } from "./errors.js";
 import type { SkillExecutor } from "./executor/executor.js";
+import { messageOf } from "./executor/outcome.js";
 import type { SkillRegistry } from "./registry/registry.js";
 import type { Logger, SkillHandle } from "./types.js";
 
@@ -55,8 +56,9 @@ export class Definitions {
       try {
         await this.#register(registry, next);
       } catch (error) {
-        if (!(error instanceof SkillError) || error.retryable) throw error;
-        this.#fail(next, error);
+        const fault = error instanceof SkillError ? error : unreadable(next, error);
+        if (fault.retryable) throw fault;
+        this.#fail(next, fault);
       }
       this.#waiting.shift();
     }
@@ -84,4 +86,11 @@ export class Definitions {
       },
     });
   }
+}
+
+/** A getter of the definition threw, or its vendor did. */
+function unreadable({ handle }: PreparedDefinition, cause: unknown): SkillError {
+  return new SkillError("INVALID_DEFINITION", `The definition of ${handle.reference} cannot be read: ${messageOf(cause)}`, {
+    cause,
+  });
 }

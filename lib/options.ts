@@ -1,5 +1,6 @@
 import { SkillError } from "./errors.js";
 import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./executor/deadline.js";
+import { consoleLogger, withoutThrowing } from "./logger.js";
 import { suggestion } from "./nearest.js";
 import type { Logger } from "./types.js";
 
@@ -75,7 +76,14 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
   validateTimeoutMs(timeoutMs, "timeoutMs");
   validateTimeoutMs(maxTimeoutMs, "maxTimeoutMs");
   const isDefaultDatabase = options.database === undefined;
-  return Object.freeze({ database, isDefaultDatabase, logger, timeoutMs, maxTimeoutMs, audit: parseAuditOptions(audit) });
+  return Object.freeze({
+    database,
+    isDefaultDatabase,
+    logger: withoutThrowing(logger),
+    timeoutMs,
+    maxTimeoutMs,
+    audit: parseAuditOptions(audit),
+  });
 }
 
 function parseAuditOptions(options: AuditOptions | false): SkillsConfig["audit"] {
@@ -107,16 +115,11 @@ function checkLogger(logger: Logger): void {
 
 function checkNumber(name: string, value: unknown, min: number, max: number): void {
   if (typeof value === "number" && value >= min && value <= max) return;
-  throw invalid(`${name} must be a number from ${min} to ${max}, got ${String(value)}`);
+  throw invalid(
+    `${name} must be a number from ${min} to ${max}, got ${typeof value === "number" ? value : `a value of type ${typeof value}`}`,
+  );
 }
 
 function invalid(message: string, end = "."): SkillError {
   return new SkillError("INVALID_OPTION", `${message}${end}`);
 }
-
-const consoleLogger: Logger = Object.freeze({
-  debug() {},
-  info() {},
-  warn: (fields: object, message: string) => console.warn(`express-skills: ${message}`, fields),
-  error: (fields: object, message: string) => console.error(`express-skills: ${message}`, fields),
-});

@@ -3,7 +3,7 @@ import type { ParsedReference } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
 import type { MaybePromise, SkillHead } from "../types.js";
 import type { Handlers, InputParser, ParsedInput, RegisteredHandler } from "./handlers.js";
-import { checkJson } from "./json.js";
+import type { JsonCheck } from "./json.js";
 import { toFailure } from "./outcome.js";
 
 const MAX_DEPTH = 16;
@@ -13,10 +13,6 @@ const SWITCHED_OFF_RETRY_AFTER_MS = 30_000;
 export interface Admitted {
   readonly runnable: RunnableSkill;
   readonly handler: RegisteredHandler;
-  /** The input that the caller sent. */
-  readonly sent: unknown;
-  /** The same as JSON. */
-  readonly text: string;
   /** What the handler receives. */
   readonly input: unknown;
 }
@@ -56,9 +52,10 @@ function runnableOf(registry: SkillRegistry, head: SkillHead, chain: readonly st
  * Finds the handler and checks the input.
  * @throws HANDLER_NOT_FOUND INVALID_INPUT
  */
-export function admit(runnable: RunnableSkill, handlers: Handlers, sent: unknown): MaybePromise<Admitted> {
-  const handler = handlers.get(runnable.skill.handler);
-  return parseInput(runnable, handler, sent);
+export function admit(runnable: RunnableSkill, handlers: Handlers, sent: JsonCheck): MaybePromise<Admitted> {
+  const handler = handlers.get(runnable.skill);
+  if (!sent.ok) throw invalidInput(runnable, [sent.fault]);
+  return parseInput(runnable, handler, sent.value);
 }
 
 /**
@@ -66,13 +63,10 @@ export function admit(runnable: RunnableSkill, handlers: Handlers, sent: unknown
  * @throws INVALID_INPUT; SKILL_FAILED when the parser itself throws
  */
 export function parseInput(runnable: RunnableSkill, handler: RegisteredHandler, sent: unknown): MaybePromise<Admitted> {
-  const json = checkJson(sent);
-  if (!json.ok) throw invalidInput(runnable, [json.fault]);
-  const { value, text } = json;
-  if (handler.parseInput !== undefined) return parseByHandler(runnable, handler, handler.parseInput, value, text);
-  const faults = runnable.validateInput(value);
+  if (handler.parseInput !== undefined) return parseByHandler(runnable, handler, handler.parseInput, sent);
+  const faults = runnable.validateInput(sent);
   if (faults.length > 0) throw invalidInput(runnable, faults);
-  return { runnable, handler, sent: value, text, input: value };
+  return { runnable, handler, input: sent };
 }
 
 async function parseByHandler(
@@ -80,7 +74,6 @@ async function parseByHandler(
   handler: RegisteredHandler,
   parse: InputParser,
   sent: unknown,
-  text: string,
 ): Promise<Admitted> {
   let parsed: ParsedInput;
   try {
@@ -89,7 +82,7 @@ async function parseByHandler(
     throw toFailure(thrown).error;
   }
   if (parsed.faults !== undefined) throw invalidInput(runnable, parsed.faults);
-  return { runnable, handler, sent, text, input: parsed.value };
+  return { runnable, handler, input: parsed.value };
 }
 
 function invalidInput({ skill }: RunnableSkill, faults: readonly Fault[]): SkillError {

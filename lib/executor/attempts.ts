@@ -49,27 +49,36 @@ export async function runAttempts(work: Work): Promise<AttemptsResult> {
 
 /** No promise when the handler gives none. */
 function runOnce(work: Work, attempt: number): MaybePromise<Ended> {
-  let handler: unknown;
   try {
-    handler = work.start(attempt);
+    const answer = toPromise(work.start(attempt));
+    if (answer instanceof Promise) return whenEnded(work, answer);
+    return endedNow(work, undefined) ?? { outcome: outcomeOf(work, answer), ended: undefined };
   } catch (thrown) {
-    return { outcome: toFailure(thrown), ended: undefined };
+    return endedNow(work, thrown) ?? { outcome: toFailure(thrown), ended: undefined };
   }
-  return isPromise(handler) ? whenEnded(work, handler) : { outcome: outcomeOf(work, handler), ended: undefined };
 }
 
-async function whenEnded(work: Work, handler: PromiseLike<unknown>): Promise<Ended> {
+/** How a handler that kept the event loop until its time was over counts: the timer could not tell it. */
+function endedNow(work: Work, thrown: unknown): Ended | undefined {
+  const reason = work.deadline.check();
+  if (reason === undefined) return undefined;
+  work.onLateEnd(thrown);
+  return { outcome: toAborted(reason), ended: undefined };
+}
+
+async function whenEnded(work: Work, handler: Promise<unknown>): Promise<Ended> {
+  let outcome: Outcome;
   try {
-    return { outcome: outcomeOf(work, await work.deadline.race(handler)), ended: undefined };
+    outcome = outcomeOf(work, await work.deadline.race(handler));
   } catch (thrown) {
-    const { reason } = work.deadline;
-    if (reason === undefined) return { outcome: toFailure(thrown), ended: undefined };
-    return { outcome: toAborted(reason), ended: watch(work, handler) };
+    outcome = toFailure(thrown);
   }
+  const reason = work.deadline.check();
+  return reason === undefined ? { outcome, ended: undefined } : { outcome: toAborted(reason), ended: watch(work, handler) };
 }
 
 /** Reports how a handler ends whose call has ended. */
-function watch(work: Work, handler: PromiseLike<unknown>): Promise<void> {
+function watch(work: Work, handler: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const report = (thrown: unknown) => {
       work.onLateEnd(thrown);
@@ -86,8 +95,16 @@ function outcomeOf(work: Work, output: unknown): Outcome {
   return faults.length > 0 ? toInvalidOutput(work.skill, faults) : { status: "SUCCESS", output: json.value, text: json.text };
 }
 
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+/**
+ * The value, or a promise when it is a thenable. Only a promise whose `then` is the language's own is used as it is: any other may throw, call
+ * back twice, or resolve to a further thenable.
+ */
+function toPromise(value: unknown): unknown {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return value;
+  const { then } = value as { then?: unknown };
+  if (typeof then !== "function") return value;
+  if (then === Promise.prototype.then && value instanceof Promise) return value;
+  return new Promise((resolve) => resolve(value));
 }
 
 function mayTryAgain(failure: Failure, attempt: number, work: Work): boolean {

@@ -198,10 +198,10 @@ export class AuditWriter implements Audit {
   }
 
   async #writeBatch(untilMs: number): Promise<void> {
-    const batch = this.#takeBatch(untilMs);
+    const { batch, rows } = this.#rendered(this.#takeBatch(untilMs));
     if (batch.length === 0) return;
     try {
-      const answer = this.#store.upsertExecutions(batch.map((waiting) => waiting.entry.render()));
+      const answer = this.#store.upsertExecutions(rows);
       this.#settle(batch, answer instanceof Promise ? await answer : answer);
       if (this.#failures > 0) this.#logger.info({ failures: this.#failures }, "the audit is written again");
       this.#failures = 0;
@@ -211,17 +211,34 @@ export class AuditWriter implements Audit {
     }
   }
 
+  /** Starts that are due, at most half of the batch, so that neither they nor the ends have to wait while more of the others come in. */
   #takeBatch(untilMs: number): Waiting[] {
     const batch: Waiting[] = [];
-    for (const end of this.#ends.values()) {
-      if (batch.length === MAX_BATCH) return batch;
-      batch.push(end);
-    }
     for (const start of this.#starts.values()) {
-      if (batch.length === MAX_BATCH || start.dueAtMs > untilMs) return batch;
+      if (batch.length === MAX_BATCH / 2 || start.dueAtMs > untilMs) break;
       batch.push(start);
     }
+    for (const end of this.#ends.values()) {
+      if (batch.length === MAX_BATCH) break;
+      batch.push(end);
+    }
     return batch;
+  }
+
+  /** An entry that has no row would stop all others, for as long as it stays. */
+  #rendered(entries: readonly Waiting[]): { readonly batch: readonly Waiting[]; readonly rows: readonly ExecutionRow[] } {
+    const batch: Waiting[] = [];
+    const rows: ExecutionRow[] = [];
+    for (const waiting of entries) {
+      try {
+        rows.push(waiting.entry.render());
+        batch.push(waiting);
+      } catch (error) {
+        this.#forget(waiting);
+        this.#refuse(waiting, error, "an audit row could not be made");
+      }
+    }
+    return { batch, rows };
   }
 
   #settle(batch: readonly Waiting[], refused: readonly RefusedRow[]): void {
@@ -229,7 +246,7 @@ export class AuditWriter implements Audit {
     for (const waiting of batch) {
       this.#forget(waiting);
       if (errors?.has(waiting.entry.id)) {
-        this.#refuse(waiting, errors.get(waiting.entry.id));
+        this.#refuse(waiting, errors.get(waiting.entry.id), "the database refused an audit row");
         continue;
       }
       this.#written++;
@@ -248,17 +265,17 @@ export class AuditWriter implements Audit {
     if (this.#starts.get(id) === waiting) this.#starts.delete(id);
   }
 
-  #tell(waiting: Waiting, error: SkillError | undefined): void {
+  #tell(waiting: Waiting, error: unknown): void {
     const { settle } = waiting;
     waiting.settle = undefined;
     settle?.(this.#config.required ? error : undefined);
   }
 
-  /** The database will never take this row: its own error goes to the call. */
-  #refuse(waiting: Waiting, error: unknown): void {
+  /** This row will never be written: the error goes to its call. */
+  #refuse(waiting: Waiting, error: unknown, message: string): void {
     this.#lost++;
-    this.#logger.error({ executionId: waiting.entry.id, err: error }, "the database refused an audit row");
-    waiting.settle?.(error);
+    this.#logger.error({ executionId: waiting.entry.id, err: error }, message);
+    this.#tell(waiting, error);
   }
 
   #lose(waiting: Waiting, why: string): void {
@@ -272,7 +289,7 @@ export class AuditWriter implements Audit {
   /** Without `required`, the oldest entry makes room for the newest. */
   #makeRoom(): void {
     if (this.#config.required || this.#size() < MAX_WAITING) return;
-    const [oldest] = [...this.#starts.values(), ...this.#ends.values()];
+    const oldest = this.#starts.values().next().value ?? this.#ends.values().next().value;
     if (oldest !== undefined) this.#lose(oldest, `${MAX_WAITING} entries wait`);
   }
 }

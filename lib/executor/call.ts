@@ -11,6 +11,7 @@ import type { Caller } from "./caller.js";
 import { Deadline } from "./deadline.js";
 import type { Handlers } from "./handlers.js";
 import { findEarlier, hashRequest, inProgress } from "./idempotency.js";
+import { checkJson, type JsonCheck } from "./json.js";
 import type { SkillLimits } from "./limits.js";
 import { type Outcome, storableMessage, toAborted } from "./outcome.js";
 import { type CallFacts, type CallState, RUNNING, toEntry, toExecution, toRow } from "./record.js";
@@ -77,6 +78,7 @@ class Call {
   readonly #request: CallRequest;
   readonly #id: string;
   readonly #createdAt = new Date().toISOString();
+  readonly #sent: JsonCheck;
   #reference: ParsedReference | undefined;
   #runnable: RunnableSkill | undefined;
   #lastFacts: CallFacts | undefined;
@@ -89,23 +91,26 @@ class Call {
     this.#rooms = rooms;
     this.#request = request;
     this.#id = rooms.nextId();
+    this.#sent = checkJson(request.input);
   }
 
   async perform(): Promise<CallResult> {
-    const { registry, handlers, store } = this.#rooms;
-    const { input, caller, calling } = this.#request;
+    const { registry, store } = this.#rooms;
+    const { caller, calling } = this.#request;
     this.#reference = registry.parse(this.#request.reference);
     if (caller.idempotencyKey !== null) {
       if (!this.#rooms.audit.keepsRows)
         throw new SkillError("INVALID_OPTION", "An idempotencyKey needs the audit, which is off.");
-      this.#requestHash = hashRequest(this.#reference, input);
-      const earlier = await findEarlier(store, caller.apiKeyId, caller.idempotencyKey, this.#requestHash);
-      if (earlier !== undefined) return replay(earlier);
+      // What is not JSON is refused below.
+      if (this.#sent.ok) {
+        this.#requestHash = hashRequest(this.#reference, this.#sent.text);
+        const earlier = await findEarlier(store, caller.apiKeyId, caller.idempotencyKey, this.#requestHash);
+        if (earlier !== undefined) return replay(earlier);
+      }
     }
     const runnable = findRunnable(registry, this.#reference, caller.apiKeyId, calling?.chain ?? []);
     this.#runnable = runnable instanceof Promise ? await runnable : runnable;
-    const admitted = admit(this.#runnable, handlers, input);
-    return this.#perform(admitted instanceof Promise ? await admitted : admitted);
+    return this.#perform(this.#runnable);
   }
 
   /** Leaves a DENIED row, without input and without idempotency key: the key may be used again. */
@@ -121,8 +126,8 @@ class Call {
     await this.#rooms.audit.commit(toEntry(this.#facts(null, null), state, this.#rooms.maxBytes));
   }
 
-  async #perform(admitted: Admitted): Promise<CallResult> {
-    const { skill } = admitted.runnable;
+  async #perform(runnable: RunnableSkill): Promise<CallResult> {
+    const { skill } = runnable;
     const { caller, calling } = this.#request;
     const deadline = new Deadline(this.#timeoutMs(skill.timeoutMs));
     if (calling !== undefined) deadline.followDeadline(calling.deadline);
@@ -130,14 +135,16 @@ class Call {
     const place = new Place();
     this.#rooms.onStart(this.#id, deadline);
     try {
+      const admission = admit(runnable, this.#rooms.handlers, this.#sent);
+      const admitted = admission instanceof Promise ? await deadline.race(admission) : admission;
       const taken = this.#rooms.limits.takePlace(skill, deadline);
       if (taken !== undefined) place.release = await taken;
       const end = await this.#runGuarded(admitted, deadline, place);
-      return await this.#finish(admitted, end, this.#requestHash);
+      return await this.#finish(end, this.#requestHash);
     } catch (error) {
       if (this.hasRow || error !== deadline.reason) throw error;
-      // Ended while it waited for a place: the handler never ran, so the idempotency key may be used again.
-      return await this.#finish(admitted, { outcome: toAborted(error as SkillError), attempts: 0, durationMs: null }, null);
+      // Ended while its input was checked or it waited for a place: the handler never ran, so the idempotency key may be used again.
+      return await this.#finish({ outcome: toAborted(error as SkillError), attempts: 0, durationMs: null }, null);
     } finally {
       deadline.clear();
       place.releaseWhenEnded();
@@ -148,8 +155,8 @@ class Call {
   async #runGuarded(admitted: Admitted, deadline: Deadline, place: Place): Promise<End> {
     let end: End | undefined;
     await this.#rooms.limits.guard(admitted.runnable.skill, async () => {
-      if (this.#requestHash === null) this.#begin(admitted);
-      else await this.#beginCommitted(admitted, deadline);
+      if (this.#requestHash === null) this.#begin();
+      else await this.#beginCommitted(this.#requestHash, deadline);
       const startedAtMs = performance.now();
       const { outcome, attempts, ended } = await this.#attempt(admitted, deadline);
       place.ended = ended;
@@ -159,15 +166,15 @@ class Call {
     return end as unknown as End;
   }
 
-  #begin(admitted: Admitted): void {
+  #begin(): void {
     this.hasRow = true;
-    this.#rooms.audit.put(toEntry(this.#facts(admitted.text, null), RUNNING, this.#rooms.maxBytes));
+    this.#rooms.audit.put(toEntry(this.#facts(this.#sentText, null), RUNNING, this.#rooms.maxBytes));
   }
 
   /** With an idempotency key the RUNNING row is committed before the handler starts; that time does not count. */
-  async #beginCommitted(admitted: Admitted, deadline: Deadline): Promise<void> {
+  async #beginCommitted(requestHash: string, deadline: Deadline): Promise<void> {
     const { store, maxBytes } = this.#rooms;
-    const row = toRow(this.#facts(admitted.text, this.#requestHash), RUNNING, maxBytes);
+    const row = toRow(this.#facts(this.#sentText, requestHash), RUNNING, maxBytes);
     deadline.pause();
     const inserted = await store.write(() => insertExecution(row));
     deadline.resume();
@@ -175,7 +182,7 @@ class Call {
     this.hasRow = true;
   }
 
-  #attempt({ runnable, handler, input, text }: Admitted, deadline: Deadline): Promise<AttemptsResult> {
+  #attempt({ runnable, handler, input }: Admitted, deadline: Deadline): Promise<AttemptsResult> {
     const { skill } = runnable;
     const { logger, createContext } = this.#rooms;
     const name = `${skill.name}@${skill.version}`;
@@ -191,7 +198,10 @@ class Call {
           const context = createContext(running, skill, attempt);
           if (attempt === 1) return run(input, context);
           // A handler may have changed its input: each further attempt gets what the caller sent.
-          return Promise.resolve(parseInput(runnable, handler, JSON.parse(text))).then((again) => run(again.input, context));
+          return Promise.resolve(parseInput(runnable, handler, JSON.parse(this.#sentText ?? "null"))).then((again) => {
+            if (deadline.reason !== undefined) throw deadline.reason;
+            return run(again.input, context);
+          });
         }),
       onLateEnd: (thrown) => {
         const fields = { executionId: this.#id, skill: name, ...(thrown !== undefined && { err: thrown }) };
@@ -200,8 +210,8 @@ class Call {
     });
   }
 
-  async #finish(admitted: Admitted, { outcome, attempts, durationMs }: End, requestHash: string | null): Promise<CallResult> {
-    const facts = this.#facts(admitted.text, requestHash);
+  async #finish({ outcome, attempts, durationMs }: End, requestHash: string | null): Promise<CallResult> {
+    const facts = this.#facts(this.#sentText, requestHash);
     const error = outcome.error && ofExecution(outcome.error, this.#id);
     const state: CallState = {
       status: outcome.status,
@@ -215,7 +225,12 @@ class Call {
     this.hasRow = true;
     await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
     const output = outcome.error === undefined ? outcome.output : null;
-    return { execution: toExecution(facts, state, admitted.sent, output), error };
+    return { execution: toExecution(facts, state, this.#sent.ok ? this.#sent.value : null, output), error };
+  }
+
+  /** The input as JSON. */
+  get #sentText(): string | null {
+    return this.#sent.ok ? this.#sent.text : null;
   }
 
   #timeoutMs(ofSkill: number | undefined): number {

@@ -22,6 +22,8 @@ const KEYS = {
   idempotencyKey: true,
 } satisfies Record<keyof CallOptions, true>;
 
+/** Control characters, and halves of surrogate pairs: these are all stored as the same character, so two owners would become one. */
+const UNSTORABLE = /[\p{Cc}\p{Cs}]/u;
 const MAX_ID_LENGTH = 200;
 const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
@@ -54,23 +56,15 @@ export function parseCallOptions(
 }
 
 function isSignal(value: unknown): value is AbortSignalLike {
-  const { aborted, addEventListener } = Object(value) as Partial<AbortSignalLike>;
-  return typeof aborted === "boolean" && typeof addEventListener === "function";
+  const { aborted, addEventListener, removeEventListener } = Object(value) as Partial<AbortSignalLike>;
+  return typeof aborted === "boolean" && typeof addEventListener === "function" && typeof removeEventListener === "function";
 }
 
 function checkedId(name: keyof CallOptions, value: unknown, maxLength = MAX_ID_LENGTH): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value === "string" && value.length >= 1 && value.length <= maxLength && !hasControlCharacter(value)) return value;
+  if (typeof value === "string" && value.length >= 1 && value.length <= maxLength && !UNSTORABLE.test(value)) return value;
   throw new SkillError(
     "INVALID_OPTION",
-    `The call option ${name} must be a string of 1 to ${maxLength} characters without control characters.`,
+    `The call option ${name} must be a string of 1 to ${maxLength} characters without control characters and halves of characters.`,
   );
-}
-
-function hasControlCharacter(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x20 || unit === 0x7f) return true;
-  }
-  return false;
 }

@@ -55,6 +55,12 @@ export class Deadline {
     this.#controller?.abort(reason);
   }
 
+  /** Why it ended, by the clock too: a timer is late when something keeps the event loop. */
+  check(): SkillError | undefined {
+    if (this.#reason === undefined && performance.now() >= this.#endsAtMs) this.expire();
+    return this.#reason;
+  }
+
   /** Aborts with SKILL_TIMEOUT: its time is over. */
   expire(): void {
     this.abort(new SkillError("SKILL_TIMEOUT", `The skill did not finish within ${Math.ceil(this.#timeoutMs)} ms.`));
@@ -128,8 +134,12 @@ export function validateTimeoutMs(value: unknown, name: string): void {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_TIMEOUT_MS) return;
   throw new SkillError(
     "INVALID_OPTION",
-    `${name} must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, got ${String(value)}.`,
+    `${name} must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, got ${shown(value)}.`,
   );
+}
+
+function shown(value: unknown): string {
+  return typeof value === "number" ? String(value) : `a value of type ${typeof value}`;
 }
 
 function toReason(reason: unknown): SkillError {

@@ -8,9 +8,16 @@ import type { Audit, AuditStats } from "./audit.js";
 import { type CallResult, type CallRooms, performCall } from "./call.js";
 import { parseCallOptions } from "./caller.js";
 import { createContext, type NestedCalls } from "./context.js";
-import { type Deadline, validateTimeoutMs } from "./deadline.js";
+import { type Deadline, MAX_TIMEOUT_MS, validateTimeoutMs } from "./deadline.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
-import { type ListExecutionsFilter, readCount, readExecution, readExecutions, readRepeatable } from "./history.js";
+import {
+  executionNotFound,
+  type ListExecutionsFilter,
+  readCount,
+  readExecution,
+  readExecutions,
+  readRepeatable,
+} from "./history.js";
 import { createIdSource } from "./ids.js";
 import { SkillLimits } from "./limits.js";
 import { runningCall } from "./running.js";
@@ -44,7 +51,11 @@ export class SkillExecutor {
   readonly #nested: NestedCalls;
   #rooms: CallRooms | undefined;
   #timeoutMs: number;
+  /** Calls that no handler of this kit makes are refused. */
   #closing = false;
+  /** Every call that starts is ended at once. */
+  #graceOver = false;
+  #closed = false;
   #active = 0;
   #onIdle: (() => void) | undefined;
 
@@ -138,9 +149,9 @@ export class SkillExecutor {
    * @since 0.1.0
    */
   async retry(id: string, call: Pick<CallOptions, "signal" | "timeoutMs" | "requestId"> = {}): Promise<SkillExecution<unknown>> {
-    const row = await readRepeatable((await this.#opened()).store, id);
+    const { row, input } = await readRepeatable((await this.#opened()).store, id);
     const options = { ...call, apiKeyId: row.api_key_id, sessionId: row.session_id };
-    return this.execute(`${row.skill_name}@${row.skill_version}`, JSON.parse(row.input), options);
+    return this.execute(`${row.skill_name}@${row.skill_version}`, input, options);
   }
 
   /**
@@ -152,8 +163,7 @@ export class SkillExecutor {
     const deadline = this.#running.get(id);
     if (deadline !== undefined) return deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
     const execution = await this.getExecution(id);
-    if (execution === undefined)
-      throw new SkillError("EXECUTION_NOT_FOUND", `There is no execution ${JSON.stringify(String(id).slice(0, 100))}.`);
+    if (execution === undefined) throw executionNotFound(id);
     const where = execution.finishedAt === null ? "runs in another process" : `has ended as ${execution.status}`;
     throw new SkillError("EXECUTION_NOT_RUNNING", `Execution ${id} ${where}.`, { executionId: id });
   }
@@ -166,14 +176,18 @@ export class SkillExecutor {
   /** Refuses new calls, waits for those that run, and after `graceMs` ends them with SHUTTING_DOWN. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
-    if (this.#active === 0) return;
+    this.#closed = this.#active === 0;
+    if (this.#closed) return;
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;
     });
-    const timer = setTimeout(() => {
-      for (const deadline of this.#running.values())
-        deadline.abort(new SkillError("SHUTTING_DOWN", "The server is shutting down."));
-    }, graceMs);
+    const timer = setTimeout(
+      () => {
+        this.#graceOver = true;
+        for (const deadline of this.#running.values()) deadline.abort(endedByShutdown());
+      },
+      Math.min(graceMs, MAX_TIMEOUT_MS),
+    );
     await idle;
     clearTimeout(timer);
   }
@@ -181,7 +195,8 @@ export class SkillExecutor {
   async #call(reference: ReferenceLike, input: unknown, options: CallOptions): Promise<CallResult> {
     const calling = runningCall.getStore();
     const caller = parseCallOptions(options, calling);
-    if (this.#closing && calling === undefined)
+    // A handler that ignored its signal may call on long after its call, and handlers of other kits are no part of what is waited for.
+    if (this.#closed || (this.#closing && (calling === undefined || calling.kit !== this.#rooms?.kit)))
       throw new SkillError("SHUTTING_DOWN", "The server is shutting down; no new call is started.", { retryAfterMs: 1_000 });
     this.#active++;
     try {
@@ -189,8 +204,16 @@ export class SkillExecutor {
       const rooms = opened instanceof Promise ? await opened : opened;
       return await performCall(rooms, { reference, input, caller, calling });
     } finally {
-      if (--this.#active === 0) this.#onIdle?.();
+      if (--this.#active === 0 && this.#closing) {
+        this.#closed = true;
+        this.#onIdle?.();
+      }
     }
+  }
+
+  #onStart(id: string, deadline: Deadline): void {
+    this.#running.set(id, deadline);
+    if (this.#graceOver) deadline.abort(endedByShutdown());
   }
 
   /** No promise once the kit is open and every definition has been tried. */
@@ -215,9 +238,13 @@ export class SkillExecutor {
       nextId: this.#nextId,
       defaultTimeoutMs: () => this.#timeoutMs,
       createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger),
-      onStart: (id, deadline) => this.#running.set(id, deadline),
+      onStart: (id, deadline) => this.#onStart(id, deadline),
       onEnd: (id) => this.#running.delete(id),
     };
     return this.#rooms;
   }
+}
+
+function endedByShutdown(): SkillError {
+  return new SkillError("SHUTTING_DOWN", "The server is shutting down.");
 }

@@ -1,5 +1,5 @@
 import { type Fault, SkillError } from "../errors.js";
-import type { Handler, MaybePromise } from "../types.js";
+import type { Handler, MaybePromise, Skill } from "../types.js";
 
 /** Checks an input instead of the skill's JSON Schema, and gives the value that the handler receives. */
 export type InputParser = (input: unknown) => MaybePromise<ParsedInput>;
@@ -10,6 +10,11 @@ export type ParsedInput =
 export interface RegisteredHandler {
   readonly run: Handler<never, unknown>;
   readonly parseInput?: InputParser | undefined;
+  /**
+   * The only skill that it works for: `define()` makes a handler that trusts the schema beside it, which a skill that somebody else
+   * registers with the same handler would not keep.
+   */
+  readonly onlyFor?: Version | undefined;
 }
 
 const MAX_NAMES_IN_ERROR = 20;
@@ -27,10 +32,17 @@ export class Handlers {
   }
 
   /** @throws HANDLER_NOT_FOUND naming those that exist */
-  get(name: string): RegisteredHandler {
+  get(skill: Version & Pick<Skill, "handler">): RegisteredHandler {
+    const name = skill.handler;
     const handler = this.#byName.get(name);
-    if (handler !== undefined) return handler;
-    throw new SkillError("HANDLER_NOT_FOUND", `No handler "${name}" is registered in this process; ${this.#known()}.`);
+    if (handler === undefined)
+      throw new SkillError("HANDLER_NOT_FOUND", `No handler "${name}" is registered in this process; ${this.#known()}.`);
+    const { onlyFor } = handler;
+    if (onlyFor === undefined || isSame(onlyFor, skill)) return handler;
+    throw new SkillError(
+      "HANDLER_NOT_FOUND",
+      `The handler "${name}" was made by define() for another skill; name one of executor.registerHandler().`,
+    );
   }
 
   #known(): string {
@@ -39,4 +51,10 @@ export class Handlers {
     const shown = names.slice(0, MAX_NAMES_IN_ERROR).join(", ");
     return `registered are ${shown}${names.length > MAX_NAMES_IN_ERROR ? ` and ${names.length - MAX_NAMES_IN_ERROR} more` : ""}`;
   }
+}
+
+type Version = Pick<Skill, "apiKeyId" | "name" | "version">;
+
+function isSame(a: Version, b: Version): boolean {
+  return a.name === b.name && a.version === b.version && a.apiKeyId === b.apiKeyId;
 }

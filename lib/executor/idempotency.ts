@@ -9,10 +9,10 @@ import { fromRow } from "./record.js";
 
 const IN_PROGRESS_RETRY_AFTER_MS = 1_000;
 
-/** Tells whether two calls ask the same: the reference as written, so that a new version between them changes nothing, and the whole input. */
-export function hashRequest(reference: ParsedReference, input: unknown): string {
+/** Tells whether two calls ask the same: the reference as written, so that a new version between them changes nothing, and the whole input, as JSON. */
+export function hashRequest(reference: ParsedReference, inputText: string): string {
   return createHash("sha256")
-    .update(`${reference.name}@${reference.range}\n${canonicalJson(input)}`)
+    .update(`${reference.name}@${reference.range}\n${canonicalJson(JSON.parse(inputText))}`)
     .digest("hex");
 }
 

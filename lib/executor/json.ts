@@ -1,4 +1,5 @@
 import type { Fault } from "../errors.js";
+import { messageOf } from "./outcome.js";
 
 /** Deeper values are refused: walking them could exhaust the stack. */
 const MAX_LEVELS = 1000;
@@ -17,14 +18,25 @@ export function checkJson(value: unknown): JsonCheck {
   const walk: Walk = { path: [], open: new Set(), plain: true };
   try {
     const problem = findProblem(value, walk);
-    if (problem !== undefined) return { ok: false, fault: { pointer: toPointer(walk.path), message: problem } };
+    if (problem !== undefined) return refused(walk, problem);
     const text = JSON.stringify(value);
-    if (text === undefined) return { ok: false, fault: { pointer: "", message: "is not JSON" } };
-    return { ok: true, value: walk.plain ? value : JSON.parse(text), text };
+    if (text === undefined) return refused(walk, "is not JSON");
+    return walk.plain ? { ok: true, value, text } : checkRendered(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : "unknown error";
-    return { ok: false, fault: { pointer: toPointer(walk.path), message: `cannot be rendered as JSON: ${reason}` } };
+    return refused(walk, `cannot be rendered as JSON: ${messageOf(error)}`);
   }
+}
+
+/** What `toJSON` gave was not walked before it was rendered. */
+function checkRendered(text: string): JsonCheck {
+  const value: unknown = JSON.parse(text);
+  const walk: Walk = { path: [], open: new Set(), plain: true };
+  const problem = findProblem(value, walk);
+  return problem === undefined ? { ok: true, value, text } : refused(walk, problem);
+}
+
+function refused({ path }: Walk, message: string): JsonCheck {
+  return { ok: false, fault: { pointer: toPointer(path), message } };
 }
 
 interface Walk {

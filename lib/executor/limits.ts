@@ -6,7 +6,7 @@ import {
   CircuitState,
   ConsecutiveBreaker,
   circuitBreaker,
-  handleWhenResult,
+  handleWhen,
   isBrokenCircuitError,
 } from "cockatiel";
 import { LRUCache } from "lru-cache";
@@ -40,12 +40,14 @@ export class SkillLimits {
   }
 
   /**
-   * Does `work` unless the skill's circuit is open, and counts its outcome.
+   * Does `work` unless the skill's circuit is open, or half open with a probe running, and counts its outcome.
    * @throws CIRCUIT_OPEN; what `work` throws
    */
   guard(skill: Skill, work: () => Promise<Outcome>): Promise<Outcome> {
     const circuit = skill.breaker && this.#of(skill).circuit;
     if (circuit === undefined) return work();
+    // The library would wait for the probe, longer than this call may take.
+    if (circuit.state === CircuitState.HalfOpen) return Promise.reject(open(skill));
     return circuit.execute(work).catch((error: unknown) => {
       throw isBrokenCircuitError(error) ? open(skill, error) : error;
     });
@@ -81,8 +83,8 @@ async function waitForPlace(skill: Skill, places: BulkheadPolicy, deadline: Dead
 
 function createCircuit(policy: BreakerPolicy): CircuitBreakerPolicy {
   const circuit: CircuitBreakerPolicy = circuitBreaker(
-    // A probe that was cancelled proves nothing: it must not close the circuit.
-    handleWhenResult((outcome) =>
+    // A probe that was cancelled or refused proves nothing: it must not close the circuit.
+    handleWhen(() => circuit.state === CircuitState.HalfOpen).orWhenResult((outcome) =>
       circuit.state === CircuitState.HalfOpen ? (outcome as Outcome).status !== "SUCCESS" : isFailure(outcome as Outcome),
     ),
     { halfOpenAfter: policy.halfOpenAfterMs ?? DEFAULT_HALF_OPEN_AFTER_MS, breaker: new ConsecutiveBreaker(policy.failures) },
@@ -96,7 +98,7 @@ function busy(skill: Skill, cause: unknown): SkillError {
   return new SkillError("SKILL_BUSY", message, { cause, retryAfterMs: BUSY_RETRY_AFTER_MS });
 }
 
-function open(skill: Skill, cause: unknown): SkillError {
+function open(skill: Skill, cause?: unknown): SkillError {
   const retryAfterMs = skill.breaker?.halfOpenAfterMs ?? DEFAULT_HALF_OPEN_AFTER_MS;
   const message = `${skill.name}@${skill.version} failed ${skill.breaker?.failures} times one after another and is paused; try again later.`;
   return new SkillError("CIRCUIT_OPEN", message, { cause, retryAfterMs });

@@ -45,8 +45,7 @@ export function toInvalidOutput(skill: string, faults: readonly Fault[]): Failur
  */
 export function toFailure(thrown: unknown): Failure {
   const message = messageOf(thrown);
-  const answer = meantForClient(thrown);
-  const refused = thrown instanceof SkillError && thrown.executionId !== undefined && !thrown.retryable;
+  const { answer, refused } = readThrown(thrown);
   return {
     status: "ERROR",
     error: new SkillError("SKILL_FAILED", message, { cause: thrown, ...answer }),
@@ -54,23 +53,31 @@ export function toFailure(thrown: unknown): Failure {
   };
 }
 
-function meantForClient(thrown: unknown): { status: number; expose: true } | undefined {
-  if (typeof thrown !== "object" || thrown === null) return undefined;
-  if (thrown instanceof SkillError && thrown.executionId !== undefined) return undefined;
+interface Thrown {
+  /** What the handler meant for the client. */
+  readonly answer?: { readonly status: number; readonly expose: true };
+  /** Whether a skill that the handler called failed for good. */
+  readonly refused?: boolean;
+}
+
+function readThrown(thrown: unknown): Thrown {
+  if (typeof thrown !== "object" || thrown === null) return {};
   try {
+    if (thrown instanceof SkillError && thrown.executionId !== undefined) return { refused: !thrown.retryable };
     const { expose, status, statusCode } = thrown as { expose?: unknown; status?: unknown; statusCode?: unknown };
     const answer = status ?? statusCode;
-    if (expose !== true || !Number.isInteger(answer)) return undefined;
-    return (answer as number) >= 400 && (answer as number) < 500 ? { status: answer as number, expose: true } : undefined;
+    if (expose !== true || !Number.isInteger(answer)) return {};
+    return (answer as number) >= 400 && (answer as number) < 500 ? { answer: { status: answer as number, expose: true } } : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
-function messageOf(thrown: unknown): string {
+/** The text of anything that can be thrown, as a row stores it. */
+export function messageOf(thrown: unknown): string {
   let text: string;
   try {
-    text = thrown instanceof Error ? String(thrown.message) || thrown.name : String(thrown);
+    text = thrown instanceof Error ? String(thrown.message) || String(thrown.name) : String(thrown);
   } catch {
     text = "The handler threw a value that has no text.";
   }
@@ -79,6 +86,6 @@ function messageOf(thrown: unknown): string {
 
 /** Error text as a row stores it: at most 4,096 characters, without NUL, which PostgreSQL does not take. */
 export function storableMessage(text: string): string {
-  const clean = text.replaceAll("\0", "");
-  return clean.length <= MAX_MESSAGE_LENGTH ? clean : `${clean.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
+  const head = text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
+  return head.replaceAll("\0", "");
 }
