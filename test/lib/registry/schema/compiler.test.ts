@@ -291,6 +291,41 @@ describe("a value is checked", () => {
   });
 });
 
+describe("a registrant's pattern", () => {
+  const slow = "a[ab]{50}c";
+  const textOf = (length: number) => {
+    let [text, bits] = ["", 1];
+    // No period, so that the engine meets a new state at nearly every character.
+    for (; text.length < length; bits = (bits * 48_271) % 2_147_483_647) text += bits % 2 === 0 ? "a" : "b";
+    return `c${text}c`;
+  };
+
+  test("that makes the linear engine slow is bounded by the length of the text, in one string or in many", () => {
+    const tooLarge = [{ pointer: "", message: expect.stringContaining("too large for the patterns") }];
+    expect(linear({ pattern: slow })(textOf(1_000))).not.toEqual(tooLarge);
+    expect(linear({ pattern: slow })(textOf(30_000))).toEqual(tooLarge);
+    const items = linear({ type: "array", items: { not: { pattern: slow } } });
+    expect(items(Array.from({ length: 3 }, () => textOf(1_000)))).toEqual([]);
+    expect(items(Array.from({ length: 30 }, () => textOf(1_000)))).toEqual(tooLarge);
+  });
+
+  test.each<[string, string, unknown]>([
+    ["500 UUIDs", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", "019af2b4-0000-7000-8000-0123456789ab"],
+    ["500 addresses", "^[a-z0-9._%+-]+@[a-z0-9.-]+\\.[a-z]{2,}$", "somebody.with.a.name@mail.example.org"],
+    ["500 slugs", "^[a-z0-9]+(?:-[a-z0-9]+)*$", "a-title-of-more-than-a-few-words"],
+    ["500 times", "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(?:\\.\\d+)?Z$", "2026-11-30T06:43:51.123Z"],
+  ])("accepts %s", (_, pattern, value) => {
+    const validate = linear({ type: "array", items: { pattern } });
+    expect(validate(Array.from({ length: 500 }, () => value))).toEqual([]);
+  });
+
+  test("accepts a text as long as a body parser lets through by default", () => {
+    const text = "All work and no play. ".repeat(4_500);
+    expect(linear({ pattern: "^[^<>]+$" })(text)).toEqual([]);
+    expect(linear({ pattern: "\\S" })(text)).toEqual([]);
+  });
+});
+
 test("a thousand schemas compile through recycled instances, and old validators keep working", () => {
   const first = linear({ properties: { first: { pattern: "^a$" } } });
   for (let index = 0; index < 1_200; index++) linear({ properties: { [`p${index}`]: { pattern: `^${index}$` } } });
