@@ -12,6 +12,8 @@ const START_DELAY_MS = 10;
 const MAX_WAITING = 10_000;
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 100;
+/** Another process on the same file holds its lock for moments all the time: that is no reason to refuse calls, nor to log. */
+const FAILING_AFTER_MS = 100;
 
 export interface AuditConfig {
   /** Whether a call needs its row: when false, calls go on without one and what was lost is counted and logged. */
@@ -33,7 +35,7 @@ export interface AuditStats {
   readonly written: number;
   /** Entries given up since the start: refused by the database, or dropped when `required` is false. */
   readonly lost: number;
-  /** Whether the last flush failed. */
+  /** Whether every flush of the last 100 ms or more failed: new calls are refused. */
   readonly failing: boolean;
 }
 
@@ -88,7 +90,10 @@ export class AuditWriter implements Audit {
   readonly #ends = new Map<string, Waiting>();
   #flushing: Promise<void> | undefined;
   #scheduled = false;
+  /** Flushes that failed one after another, and when the first one did. */
   #failures = 0;
+  #failedAtMs = 0;
+  #failing = false;
   #written = 0;
   #lost = 0;
   #closed = false;
@@ -104,8 +109,8 @@ export class AuditWriter implements Audit {
 
   admit(): void {
     if (!this.#config.required) return;
-    if (this.#failures === 0 && this.#size() < MAX_WAITING) return;
-    const reason = this.#failures > 0 ? "the last write failed" : `${this.#size()} entries wait to be written`;
+    if (!this.#failing && this.#size() < MAX_WAITING) return;
+    const reason = this.#failing ? "the last writes failed" : `${this.#size()} entries wait to be written`;
     throw unavailable(`The audit cannot be written: ${reason}. The call was not started; try again later.`);
   }
 
@@ -131,7 +136,7 @@ export class AuditWriter implements Audit {
   }
 
   stats(): AuditStats {
-    return { waiting: this.#size(), written: this.#written, lost: this.#lost, failing: this.#failures > 0 };
+    return { waiting: this.#size(), written: this.#written, lost: this.#lost, failing: this.#failing };
   }
 
   async close(): Promise<void> {
@@ -203,12 +208,20 @@ export class AuditWriter implements Audit {
     try {
       const answer = this.#store.upsertExecutions(rows);
       this.#settle(batch, answer instanceof Promise ? await answer : answer);
-      if (this.#failures > 0) this.#logger.info({ failures: this.#failures }, "the audit is written again");
+      if (this.#failing) this.#logger.info({ failures: this.#failures }, "the audit is written again");
       this.#failures = 0;
+      this.#failing = false;
     } catch (error) {
-      if (this.#failures++ === 0)
-        this.#logger.error({ err: error, waiting: this.#size() }, "the audit cannot be written; trying again");
+      this.#noteFailure(error);
     }
+  }
+
+  #noteFailure(error: unknown): void {
+    const nowMs = performance.now();
+    if (this.#failures++ === 0) this.#failedAtMs = nowMs;
+    if (this.#failing || nowMs - this.#failedAtMs < FAILING_AFTER_MS) return;
+    this.#failing = true;
+    this.#logger.error({ err: error, waiting: this.#size() }, "the audit cannot be written; trying again");
   }
 
   /** Starts that are due, at most half of the batch, so that neither they nor the ends have to wait while more of the others come in. */
