@@ -1,5 +1,5 @@
 import type { CompiledQuery } from "kysely";
-import { isSkillError, SkillError } from "../errors.js";
+import { SkillError } from "../errors.js";
 import type { SqliteConnection, SqliteStatement } from "./driver.js";
 import { rollback } from "./migrate.js";
 import { retryWhileBusy } from "./patience.js";
@@ -50,10 +50,6 @@ export function createSqliteStore(connection: SqliteConnection, database: string
       } catch (error) {
         throw translated(error);
       }
-    },
-    isTransient: (error) => {
-      const known = translated(error);
-      return isSkillError(known) && known.code === "STORE_UNAVAILABLE";
     },
     close() {
       if (!open) return;

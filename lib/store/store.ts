@@ -36,8 +36,6 @@ export interface Store {
    * One try: throws when the whole batch could not be written (locked, full); rows that violate a constraint are left out and returned.
    */
   upsertExecutions(rows: readonly ExecutionRow[]): MaybePromise<readonly RefusedRow[]>;
-  /** Whether an error of this store says "try again later" (locked, full, gone) and not "this can never work". */
-  isTransient(error: unknown): boolean;
   close(): MaybePromise<void>;
 }
 

@@ -41,20 +41,13 @@ export function transactionsContract(store: () => Store): void {
     expect(revisions.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  test("a closed store says so, closes twice, and calls it a passing fault", async () => {
+  test("a closed store says so, and closes twice", async () => {
     await store().close();
     await store().close();
     const error = await store()
       .write(nextRevision)
       .catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE" });
-    expect(store().isTransient(error)).toBe(true);
     expect(() => store().upsertExecutions([executionRow()])).toThrow(/closed/);
-  });
-
-  test("a faulty row is not a passing fault, nor is another error", () => {
-    expect(store().isTransient(new Error("x"))).toBe(false);
-    expect(store().isTransient(undefined)).toBe(false);
-    expect(store().isTransient(new SkillError("STORE_INVALID", "x"))).toBe(false);
   });
 }
