@@ -9,11 +9,12 @@ import { type AttemptsResult, runAttempts } from "./attempts.js";
 import type { Audit } from "./audit.js";
 import type { Caller } from "./caller.js";
 import { Deadline } from "./deadline.js";
+import type { ExecutionEvents } from "./events.js";
 import type { Handlers } from "./handlers.js";
 import { findEarlier, hashRequest, inProgress } from "./idempotency.js";
 import type { SkillLimits } from "./limits.js";
 import { type Outcome, storableMessage, toAborted } from "./outcome.js";
-import { type CallFacts, type CallState, RUNNING, toEntry, toExecution, toRow } from "./record.js";
+import { type CallFacts, type CallState, fromRow, RUNNING, toEntry, toExecution, toRow } from "./record.js";
 import { type RunningCall, runningCall } from "./running.js";
 
 /** What a call needs of the open kit. */
@@ -22,6 +23,7 @@ export interface CallRooms {
   readonly registry: SkillRegistry;
   readonly store: Store;
   readonly audit: Audit;
+  readonly events: ExecutionEvents;
   readonly handlers: Handlers;
   readonly limits: SkillLimits;
   readonly logger: Logger;
@@ -33,8 +35,15 @@ export interface CallRooms {
   /** The context that a handler gets. */
   createContext(running: RunningCall, skill: { name: string; version: string }, attempt: number): HandlerContext;
   /** Told when a call starts waiting for its place, and when it has ended. */
-  onStart(id: string, deadline: Deadline): unknown;
+  onStart(id: string, started: StartedWork): unknown;
   onEnd(id: string): unknown;
+}
+
+/** A call that was admitted and has not ended. */
+export interface StartedWork {
+  readonly deadline: Deadline;
+  /** The execution as it would be stored now; `QUEUED` while it waits for its place. */
+  snapshot(): SkillExecution<unknown>;
 }
 
 export interface CallRequest {
@@ -43,6 +52,8 @@ export interface CallRequest {
   readonly caller: Caller;
   /** The call whose handler makes this one, of any kit: its deadline and chain go on. */
   readonly calling: RunningCall | undefined;
+  /** Told the execution's id once nothing refuses the call any more. */
+  readonly onAdmitted?: ((id: string) => void) | undefined;
 }
 
 export interface CallResult {
@@ -65,6 +76,8 @@ export async function performCall(rooms: CallRooms, request: CallRequest): Promi
     throw error;
   }
 }
+
+const QUEUED: CallState = Object.freeze({ ...RUNNING, status: "QUEUED" });
 
 interface End {
   readonly outcome: Outcome;
@@ -118,7 +131,7 @@ class Call {
       errorMessage: storableMessage(error.message),
       finishedAt: new Date().toISOString(),
     };
-    await this.#rooms.audit.commit(toEntry(this.#facts(null, null), state, this.#rooms.maxBytes));
+    await this.#commit(this.#facts(null, null), state);
   }
 
   async #perform(admitted: Admitted): Promise<CallResult> {
@@ -128,7 +141,9 @@ class Call {
     if (calling !== undefined) deadline.followDeadline(calling.deadline);
     if (caller.signal !== undefined) deadline.followSignal(caller.signal);
     const place = new Place();
-    this.#rooms.onStart(this.#id, deadline);
+    const snapshot = () => this.#stored(this.#facts(admitted.text, this.#requestHash), this.hasRow ? RUNNING : QUEUED);
+    this.#rooms.onStart(this.#id, { deadline, snapshot });
+    this.#request.onAdmitted?.(this.#id);
     try {
       const taken = this.#rooms.limits.takePlace(skill, deadline);
       if (taken !== undefined) place.release = await taken;
@@ -161,18 +176,22 @@ class Call {
 
   #begin(admitted: Admitted): void {
     this.hasRow = true;
-    this.#rooms.audit.put(toEntry(this.#facts(admitted.text, null), RUNNING, this.#rooms.maxBytes));
+    const facts = this.#facts(admitted.text, null);
+    this.#rooms.audit.put(toEntry(facts, RUNNING, this.#rooms.maxBytes));
+    this.#tell(facts, RUNNING);
   }
 
   /** With an idempotency key the RUNNING row is committed before the handler starts; that time does not count. */
   async #beginCommitted(admitted: Admitted, deadline: Deadline): Promise<void> {
     const { store, maxBytes } = this.#rooms;
-    const row = toRow(this.#facts(admitted.text, this.#requestHash), RUNNING, maxBytes);
+    const facts = this.#facts(admitted.text, this.#requestHash);
+    const row = toRow(facts, RUNNING, maxBytes);
     deadline.pause();
     const inserted = await store.write(() => insertExecution(row));
     deadline.resume();
     if (!inserted) throw inProgress();
     this.hasRow = true;
+    this.#tell(facts, RUNNING);
   }
 
   #attempt({ runnable, handler, input, text }: Admitted, deadline: Deadline): Promise<AttemptsResult> {
@@ -213,9 +232,26 @@ class Call {
       finishedAt: new Date().toISOString(),
     };
     this.hasRow = true;
-    await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
+    await this.#commit(facts, state);
     const output = outcome.error === undefined ? outcome.output : null;
     return { execution: toExecution(facts, state, admitted.sent, output), error };
+  }
+
+  /** Watchers hear how the call ended when it is committed, or could not be. */
+  async #commit(facts: CallFacts, state: CallState): Promise<void> {
+    try {
+      await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
+    } finally {
+      this.#tell(facts, state);
+    }
+  }
+
+  #tell(facts: CallFacts, state: CallState): void {
+    this.#rooms.events.status(this.#id, () => this.#stored(facts, state));
+  }
+
+  #stored(facts: CallFacts, state: CallState): SkillExecution<unknown> {
+    return fromRow(toRow(facts, state, this.#rooms.maxBytes));
   }
 
   #timeoutMs(ofSkill: number | undefined): number {

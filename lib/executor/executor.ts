@@ -5,12 +5,21 @@ import type { ExecutionFilter } from "../store/executions.js";
 import type { Store } from "../store/store.js";
 import type { CallOptions, Handler, Logger, MaybePromise, SkillExecution, SkillHandle } from "../types.js";
 import type { Audit, AuditStats } from "./audit.js";
-import { type CallResult, type CallRooms, performCall } from "./call.js";
+import { type CallResult, type CallRooms, performCall, type StartedWork } from "./call.js";
 import { parseCallOptions } from "./caller.js";
 import { createContext, type NestedCalls } from "./context.js";
-import { type Deadline, validateTimeoutMs } from "./deadline.js";
+import { validateTimeoutMs } from "./deadline.js";
+import { ExecutionEvents } from "./events.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
-import { type ListExecutionsFilter, readCount, readExecution, readExecutions, readRepeatable } from "./history.js";
+import {
+  type ExecutionTree,
+  type ListExecutionsFilter,
+  readCount,
+  readExecution,
+  readExecutions,
+  readRepeatable,
+  readTree,
+} from "./history.js";
 import { createIdSource } from "./ids.js";
 import { SkillLimits } from "./limits.js";
 import { runningCall } from "./running.js";
@@ -33,14 +42,26 @@ export interface ExecutorRooms {
   readonly instanceId: string;
 }
 
+/** A call that nothing refuses any more. */
+export interface StartedCall {
+  /** The id of its execution. */
+  readonly id: string;
+  /** Whether this is the answer to an earlier call with the same idempotency key. */
+  readonly isReplay: boolean;
+  /** Settles as `execute()` does. Needs no handler: a rejection that nobody looks at is no unhandled one. */
+  readonly ended: Promise<SkillExecution<unknown>>;
+}
+
 /** Runs skills, each call within its time limit and with a row in the audit. */
 export class SkillExecutor {
+  /** What happens to the calls of this process while they run. @since 0.1.0 */
+  readonly events = new ExecutionEvents();
   readonly #config: ExecutorConfig;
   readonly #open: () => MaybePromise<ExecutorRooms>;
   readonly #handlers = new Handlers();
   readonly #limits = new SkillLimits();
   readonly #nextId = createIdSource();
-  readonly #running = new Map<string, Deadline>();
+  readonly #running = new Map<string, StartedWork>();
   readonly #nested: NestedCalls;
   #rooms: CallRooms | undefined;
   #timeoutMs: number;
@@ -81,6 +102,20 @@ export class SkillExecutor {
   }
 
   /**
+   * Starts a skill and does not wait for its end: for callers that need the execution's id while it runs.
+   * @throws what `execute()` throws before the handler starts
+   * @since 0.1.0
+   */
+  start(reference: ReferenceLike, input: unknown, call: CallOptions = {}): Promise<StartedCall> {
+    return new Promise((resolve, reject) => {
+      const onAdmitted = (id: string) => queueMicrotask(() => resolve({ id, isReplay: false, ended }));
+      const ended = this.#call(reference, input, call, onAdmitted).then(({ execution }) => execution);
+      // Only what was not admitted gets to resolve here: the answer of an earlier call.
+      ended.then(({ id }) => queueMicrotask(() => resolve({ id, isReplay: true, ended })), reject);
+    });
+  }
+
+  /**
    * Runs a skill and returns its output.
    * @throws what `execute()` throws; SKILL_FAILED INVALID_OUTPUT SKILL_TIMEOUT SKILL_CANCELLED SHUTTING_DOWN when the work ended so
    * @since 0.1.0
@@ -117,9 +152,26 @@ export class SkillExecutor {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** One execution as stored (redacted and cut), or `undefined`. @since 0.1.0 */
+  /** One execution as stored (redacted and cut), or `undefined`; one that just began as it will be stored. @since 0.1.0 */
   async getExecution(id: string): Promise<SkillExecution<unknown> | undefined> {
-    return readExecution((await this.#opened()).store, id);
+    const { store } = await this.#opened();
+    return (await readExecution(store, id)) ?? this.#running.get(id)?.snapshot();
+  }
+
+  /**
+   * One execution with the calls that its handler made, and theirs, oldest first; `undefined` when there is none. Reads at most 1,000 of the whole
+   * tree that it belongs to, the first ones, and these without input and output.
+   * @since 0.1.0
+   */
+  async getExecutionTree(id: string): Promise<(ExecutionTree & { readonly isCut: boolean }) | undefined> {
+    const { store } = await this.#opened();
+    const execution = await this.getExecution(id);
+    return execution && readTree(store, execution);
+  }
+
+  /** Whether the execution runs in this process now. @since 0.1.0 */
+  isRunning(id: string): boolean {
+    return this.#running.has(id);
   }
 
   /** Executions as stored, newest first. @throws INVALID_OPTION @since 0.1.0 */
@@ -138,9 +190,14 @@ export class SkillExecutor {
    * @since 0.1.0
    */
   async retry(id: string, call: Pick<CallOptions, "signal" | "timeoutMs" | "requestId"> = {}): Promise<SkillExecution<unknown>> {
+    return (await this.startRetry(id, call)).ended;
+  }
+
+  /** Like `retry()`, without waiting for its end. @since 0.1.0 */
+  async startRetry(id: string, call: Pick<CallOptions, "signal" | "timeoutMs" | "requestId"> = {}): Promise<StartedCall> {
     const row = await readRepeatable((await this.#opened()).store, id);
     const options = { ...call, apiKeyId: row.api_key_id, sessionId: row.session_id };
-    return this.execute(`${row.skill_name}@${row.skill_version}`, JSON.parse(row.input), options);
+    return this.start(`${row.skill_name}@${row.skill_version}`, JSON.parse(row.input), options);
   }
 
   /**
@@ -149,8 +206,8 @@ export class SkillExecutor {
    * @since 0.1.0
    */
   async cancel(id: string): Promise<void> {
-    const deadline = this.#running.get(id);
-    if (deadline !== undefined) return deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
+    const started = this.#running.get(id);
+    if (started !== undefined) return started.deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
     const execution = await this.getExecution(id);
     if (execution === undefined)
       throw new SkillError("EXECUTION_NOT_FOUND", `There is no execution ${JSON.stringify(String(id).slice(0, 100))}.`);
@@ -171,14 +228,19 @@ export class SkillExecutor {
       this.#onIdle = resolve;
     });
     const timer = setTimeout(() => {
-      for (const deadline of this.#running.values())
+      for (const { deadline } of this.#running.values())
         deadline.abort(new SkillError("SHUTTING_DOWN", "The server is shutting down."));
     }, graceMs);
     await idle;
     clearTimeout(timer);
   }
 
-  async #call(reference: ReferenceLike, input: unknown, options: CallOptions): Promise<CallResult> {
+  async #call(
+    reference: ReferenceLike,
+    input: unknown,
+    options: CallOptions,
+    onAdmitted?: (id: string) => void,
+  ): Promise<CallResult> {
     const calling = runningCall.getStore();
     const caller = parseCallOptions(options, calling);
     if (this.#closing && calling === undefined)
@@ -187,7 +249,7 @@ export class SkillExecutor {
     try {
       const opened = this.#opened();
       const rooms = opened instanceof Promise ? await opened : opened;
-      return await performCall(rooms, { reference, input, caller, calling });
+      return await performCall(rooms, { reference, input, caller, calling, onAdmitted });
     } finally {
       if (--this.#active === 0) this.#onIdle?.();
     }
@@ -206,6 +268,7 @@ export class SkillExecutor {
       registry,
       store,
       audit,
+      events: this.events,
       instanceId,
       maxBytes,
       maxTimeoutMs,
@@ -214,8 +277,8 @@ export class SkillExecutor {
       limits: this.#limits,
       nextId: this.#nextId,
       defaultTimeoutMs: () => this.#timeoutMs,
-      createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger),
-      onStart: (id, deadline) => this.#running.set(id, deadline),
+      createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger, this.events),
+      onStart: (id, started) => this.#running.set(id, started),
       onEnd: (id) => this.#running.delete(id),
     };
     return this.#rooms;

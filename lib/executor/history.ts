@@ -1,5 +1,5 @@
 import { SkillError } from "../errors.js";
-import { countExecutions, type ExecutionFilter, findExecution, listExecutions } from "../store/executions.js";
+import { countExecutions, type ExecutionFilter, findExecution, listExecutions, listNested } from "../store/executions.js";
 import type { ExecutionRow } from "../store/rows.js";
 import type { Store } from "../store/store.js";
 import type { SkillExecution } from "../types.js";
@@ -7,6 +7,7 @@ import { fromRow } from "./record.js";
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
+const MAX_TREE = 1_000;
 
 /** Which executions; all that is given must hold. */
 export interface ListExecutionsFilter extends ExecutionFilter {
@@ -14,6 +15,15 @@ export interface ListExecutionsFilter extends ExecutionFilter {
   readonly cursor?: string | undefined;
   /** At most 1,000. Default 50. */
   readonly limit?: number | undefined;
+  /** Whether inputs and outputs are read; without, they are `null`. Default true. */
+  readonly withData?: boolean | undefined;
+}
+
+/** An execution and the calls made in it. */
+export interface ExecutionTree {
+  readonly execution: SkillExecution<unknown>;
+  /** Oldest first. */
+  readonly children: readonly ExecutionTree[];
 }
 
 /** Executions as stored: redacted and cut. */
@@ -28,6 +38,28 @@ export async function readExecutions(store: Store, filter: ListExecutionsFilter)
     throw new SkillError("INVALID_OPTION", `limit must be a whole number from 1 to ${MAX_PAGE}, got ${String(limit)}.`);
   const rows = await store.read(listExecutions({ ...conditions, limit }));
   return rows.map(fromRow);
+}
+
+/** The tree under an execution; `isCut` when the whole tree that it belongs to has more calls than were read. */
+export async function readTree(
+  store: Store,
+  execution: SkillExecution<unknown>,
+): Promise<ExecutionTree & { readonly isCut: boolean }> {
+  const rows = await store.read(listNested(execution.rootId, MAX_TREE + 1));
+  const byParent = new Map<string, SkillExecution<unknown>[]>();
+  for (const nested of rows.slice(0, MAX_TREE).map(fromRow)) {
+    const parentId = nested.parentId ?? "";
+    // A call is younger than its parent: rows changed by hand cannot make a circle.
+    if (nested.id <= parentId) continue;
+    const siblings = byParent.get(parentId);
+    if (siblings === undefined) byParent.set(parentId, [nested]);
+    else siblings.push(nested);
+  }
+  const grow = (of: SkillExecution<unknown>): ExecutionTree => ({
+    execution: of,
+    children: (byParent.get(of.id) ?? []).map(grow),
+  });
+  return { ...grow(execution), isCut: rows.length > MAX_TREE };
 }
 
 export async function readCount(store: Store, filter: ExecutionFilter): Promise<number> {
