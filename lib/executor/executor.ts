@@ -23,6 +23,7 @@ import {
 import { createIdSource } from "./ids.js";
 import { SkillLimits } from "./limits.js";
 import { runningCall } from "./running.js";
+import { type ExecutionStats, readStats, type StatsFilter } from "./statistics.js";
 
 export interface ExecutorConfig {
   readonly timeoutMs: number;
@@ -167,6 +168,15 @@ export class SkillExecutor {
     const { store } = await this.#opened();
     const execution = await this.getExecution(id);
     return execution && readTree(store, execution);
+  }
+
+  /**
+   * Executions by status, time and skill, with percentiles of their durations; computed in SQL, over the newest 100,000 of the time.
+   * @throws INVALID_OPTION with status 400
+   * @since 0.1.0
+   */
+  async executionStats(filter: StatsFilter = {}): Promise<ExecutionStats> {
+    return readStats((await this.#opened()).store, filter);
   }
 
   /** Whether the execution runs in this process now. @since 0.1.0 */

@@ -27,12 +27,14 @@ import { invalidDefinition, parseDefinition, parseUpdate, type SkillUpdate } fro
 import { matchesFilter, type SkillFilter, validateFilter } from "./filter.js";
 import { CatalogueCopy } from "./freshness.js";
 import { toHead, toSkill } from "./head.js";
+import { headsAfter, type SkillPosition } from "./page.js";
 import type { RegisterOptions, Registry } from "./public.js";
-import { type ParsedReference, parseNameAndRange, parseReference, type ReferenceLike } from "./reference.js";
+import { isExactVersion, type ParsedReference, parseNameAndRange, parseReference, type ReferenceLike } from "./reference.js";
 import { type RunnableSkill, RunnableSkills } from "./runnable.js";
 
 export type { SkillUpdate } from "./definition.js";
 export type { SkillFilter } from "./filter.js";
+export type { SkillPosition } from "./page.js";
 export { openRegistry, type RegisterOptions, type Registry } from "./public.js";
 export type { RunnableSkill } from "./runnable.js";
 
@@ -104,6 +106,14 @@ export class SkillRegistry implements Registry {
     validateFilter(filter);
     await this.#copy.ensureFresh();
     return this.#copy.catalogue.heads(filter.visibleTo).filter((head) => matchesFilter(head, filter));
+  }
+
+  async listPage(filter: SkillFilter, limit: number, after?: SkillPosition): Promise<SkillHead[]> {
+    if (!Number.isInteger(limit) || limit < 1) throw new SkillError("INVALID_OPTION", "limit must be a whole number from 1.");
+    if (after !== undefined && !isExactVersion(after.version))
+      throw new SkillError("INVALID_OPTION", "after.version must be an exact version.");
+    const heads = await this.list(filter);
+    return (after === undefined ? heads : headsAfter(heads, after)).slice(0, limit);
   }
 
   async getSkill(reference: ReferenceLike, apiKeyId: string = DEFAULT_CALLER): Promise<Skill | undefined> {
