@@ -19,6 +19,7 @@ export type {
   ExecutionTrace,
   ExecutionWatcher,
   Numbered,
+  StatusChange,
 } from "./executor/events.js";
 export type { StartedCall } from "./executor/executor.js";
 export type { ExecutionTree, ListExecutionsFilter } from "./executor/history.js";

@@ -40,10 +40,14 @@ export interface ExecutionTrace {
   readonly forgotten: number;
 }
 
+export type StatusChange = Numbered<SkillExecution<unknown>>;
+
 /** Told when an execution changed its status, and when it said something that its trace now holds. Must not throw. */
 export interface ExecutionWatcher {
-  onStatus(change: Numbered<SkillExecution<unknown>>): void;
+  onStatus(change: StatusChange): void;
   onTrace(): void;
+  /** Nothing follows: the kit is closed. */
+  onClose(): void;
 }
 
 const MAX_LINES = 100;
@@ -70,7 +74,7 @@ export class ExecutionEvents {
   readonly id = randomBytes(6).toString("base64url");
   readonly #traces = new LRUCache<string, Trace>({ maxSize: MAX_ALL_TRACES_BYTES });
   readonly #watchers = new Map<string, Set<ExecutionWatcher>>();
-  readonly #allWatchers = new Set<(change: Numbered<SkillExecution<unknown>>) => void>();
+  readonly #allWatchers = new Set<Omit<ExecutionWatcher, "onTrace">>();
   #number = 0;
 
   /** The number of the latest event. */
@@ -89,8 +93,7 @@ export class ExecutionEvents {
   }
 
   /** Watches the status of every execution; returns what ends that. */
-  watchAll(onStatus: (change: Numbered<SkillExecution<unknown>>) => void): () => void {
-    const watcher = (change: Numbered<SkillExecution<unknown>>) => onStatus(change);
+  watchAll(watcher: Omit<ExecutionWatcher, "onTrace">): () => void {
     this.#allWatchers.add(watcher);
     return () => this.#allWatchers.delete(watcher);
   }
@@ -105,7 +108,7 @@ export class ExecutionEvents {
     if (watchers === undefined && this.#allWatchers.size === 0) return;
     const change = { number: ++this.#number, value: execution() };
     for (const watcher of watchers ?? []) watcher.onStatus(change);
-    for (const onStatus of this.#allWatchers) onStatus(change);
+    for (const watcher of this.#allWatchers) watcher.onStatus(change);
   }
 
   progress(executionId: string, attempt: number, fraction: number, message: string | undefined): void {
@@ -128,6 +131,13 @@ export class ExecutionEvents {
     for (let at = 0; at < text.length; at += MAX_TEXT_CHARS) {
       const part = text.slice(at, at + MAX_TEXT_CHARS);
       this.#add(executionId, { kind: "stderr", at: new Date().toISOString(), text: part }, 2 * part.length);
+    }
+  }
+
+  /** Tells every watcher that nothing follows. */
+  close(): void {
+    for (const watchers of [...this.#watchers.values(), this.#allWatchers]) {
+      for (const watcher of [...watchers]) watcher.onClose();
     }
   }
 

@@ -233,7 +233,11 @@ export class SkillExecutor {
   /** Refuses new calls, waits for those that run, and after `graceMs` ends them with SHUTTING_DOWN. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
-    if (this.#active === 0) return;
+    if (this.#active > 0) await this.#drain(graceMs);
+    this.events.close();
+  }
+
+  async #drain(graceMs: number): Promise<void> {
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;
     });
