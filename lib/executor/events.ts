@@ -14,16 +14,16 @@ export interface ExecutionProgress {
 }
 
 /** What a handler logged, or its container wrote to its standard error. */
-export type ExecutionLine =
-  | {
-      readonly kind: "log";
-      readonly at: string;
-      readonly attempt: number;
-      readonly message: string;
-      /** Redacted and cut like stored inputs; `null` without fields, or with fields that are not JSON. */
-      readonly fields: unknown;
-    }
-  | { readonly kind: "stderr"; readonly at: string; readonly text: string };
+export interface ExecutionLine {
+  readonly kind: "log" | "stderr";
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly text: string;
+  /** Redacted and cut like stored inputs; `null` without fields, or with fields that are not JSON. */
+  readonly fields: unknown;
+  /** `null` for what a container wrote. */
+  readonly attempt: number | null;
+}
 
 /** Something that was noted. Numbers rise within one `ExecutionEvents`, over all its executions. */
 export interface Numbered<T> {
@@ -122,7 +122,7 @@ export class ExecutionEvents {
   log(executionId: string, attempt: number, message: string, fields: object | undefined): void {
     const text = cut(String(message));
     const shown = fields === undefined ? undefined : storableFields(fields);
-    const value = { kind: "log", at: new Date().toISOString(), attempt, message: text, fields: shown?.value ?? null } as const;
+    const value = { kind: "log", at: new Date().toISOString(), text, fields: shown?.value ?? null, attempt } as const;
     this.#add(executionId, value, 2 * text.length + (shown?.bytes ?? 0));
   }
 
@@ -130,7 +130,8 @@ export class ExecutionEvents {
   stderr(executionId: string, text: string): void {
     for (let at = 0; at < text.length; at += MAX_TEXT_CHARS) {
       const part = text.slice(at, at + MAX_TEXT_CHARS);
-      this.#add(executionId, { kind: "stderr", at: new Date().toISOString(), text: part }, 2 * part.length);
+      const value = { kind: "stderr", at: new Date().toISOString(), text: part, fields: null, attempt: null } as const;
+      this.#add(executionId, value, 2 * part.length);
     }
   }
 
