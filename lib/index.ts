@@ -41,6 +41,8 @@ export { isExactVersion, type ParsedReference, parseReference, type ReferenceLik
 export { createSkills, type SkillsKit } from "./skills.js";
 export type { StandardSchema } from "./standard-schema.js";
 export type { ExecutionFilter } from "./store/executions.js";
+export type { MetricsOptions } from "./telemetry/metrics.js";
+export type { MetricsRegistry } from "./telemetry/prom-client.js";
 export {
   type BreakerPolicy,
   type CallOptions,

@@ -1,6 +1,7 @@
 import { SkillError } from "./errors.js";
 import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./executor/deadline.js";
 import { suggestion } from "./nearest.js";
+import { type MetricsConfig, type MetricsOptions, parseMetricsOptions } from "./telemetry/metrics.js";
 import type { Logger } from "./types.js";
 
 /** What `createSkills()` and `skills()` take. Every option may be left out; `undefined` means left out. */
@@ -15,6 +16,8 @@ export interface SkillsOptions {
   readonly maxTimeoutMs?: number | undefined;
   /** The record of every call; `false` keeps none. */
   readonly audit?: AuditOptions | false | undefined;
+  /** Metrics in a registry of prom-client. Default: none. */
+  readonly metrics?: MetricsOptions | undefined;
 }
 
 export interface AuditOptions {
@@ -41,12 +44,19 @@ export interface SkillsConfig {
     readonly enabled: boolean;
     readonly retentionDays: number | undefined;
   };
+  readonly metrics: MetricsConfig | undefined;
 }
 
-const OPTIONS = { database: true, logger: true, timeoutMs: true, maxTimeoutMs: true, audit: true } satisfies Record<
-  keyof SkillsOptions,
-  true
->;
+const OPTIONS = {
+  database: true,
+  logger: true,
+  timeoutMs: true,
+  maxTimeoutMs: true,
+  audit: true,
+  metrics: true,
+} satisfies Record<keyof SkillsOptions, true>;
+
+const METRICS_OPTIONS = { registry: true, maxSkills: true } satisfies Record<keyof MetricsOptions, true>;
 
 const AUDIT_OPTIONS = {
   required: true,
@@ -68,6 +78,7 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
     timeoutMs = 30_000,
     maxTimeoutMs = MAX_TIMEOUT_MS,
     audit = {},
+    metrics,
   } = options;
   if (typeof database !== "string" || database === "" || database.includes("\0"))
     throw invalid('database must be a file, ":memory:" or a URL, as a string');
@@ -75,7 +86,15 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
   validateTimeoutMs(timeoutMs, "timeoutMs");
   validateTimeoutMs(maxTimeoutMs, "maxTimeoutMs");
   const isDefaultDatabase = options.database === undefined;
-  return Object.freeze({ database, isDefaultDatabase, logger, timeoutMs, maxTimeoutMs, audit: parseAuditOptions(audit) });
+  return Object.freeze({
+    database,
+    isDefaultDatabase,
+    logger,
+    timeoutMs,
+    maxTimeoutMs,
+    audit: parseAuditOptions(audit),
+    metrics: metrics && parseMetrics(metrics),
+  });
 }
 
 function parseAuditOptions(options: AuditOptions | false): SkillsConfig["audit"] {
@@ -88,6 +107,11 @@ function parseAuditOptions(options: AuditOptions | false): SkillsConfig["audit"]
   if (retentionDays !== undefined) checkNumber("audit.retentionDays", retentionDays, 0.01, 36_500);
   if (durability !== "process" && durability !== "power") throw invalid('audit.durability must be "process" or "power"');
   return { enabled: true, required, waitMs, maxBytes, retentionDays, durability };
+}
+
+function parseMetrics(options: MetricsOptions): MetricsConfig {
+  checkKeys("metrics", options, Object.keys(METRICS_OPTIONS));
+  return parseMetricsOptions(options);
 }
 
 /** @throws INVALID_OPTION for a value that is no object, or a key that is not valid */

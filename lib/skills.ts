@@ -10,6 +10,9 @@ import { parseSkillsOptions, type SkillsConfig, type SkillsOptions } from "./opt
 import { openRegistry, type Registry, SkillRegistry } from "./registry/registry.js";
 import { openStore } from "./store/open.js";
 import type { Store } from "./store/store.js";
+import { createCallTelemetry } from "./telemetry/call-telemetry.js";
+import { createMetrics } from "./telemetry/metrics.js";
+import type { SandboxFigures } from "./telemetry/sources.js";
 import type { Logger, MaybePromise } from "./types.js";
 
 /** A registry, an executor and the database behind them. */
@@ -67,7 +70,14 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
   };
   const rooms = (): MaybePromise<ExecutorRooms> => (open !== undefined && definitions.isSettled ? open : settled());
 
-  const executor = new SkillExecutor({ ...config, maxBytes: config.audit.maxBytes }, rooms);
+  const metrics =
+    config.metrics &&
+    createMetrics(config.metrics, {
+      audit: () => executor.auditStats(),
+      sandbox: () => (kit as { sandbox?: { stats(): SandboxFigures } }).sandbox?.stats(),
+    });
+  const telemetry = createCallTelemetry(metrics);
+  const executor = new SkillExecutor({ ...config, telemetry, maxBytes: config.audit.maxBytes }, rooms);
   const definitions = new Definitions(executor, logger);
   const registry = openRegistry(async () => (await settled()).registry);
   const define = ((definition: Parameters<typeof prepareDefinition>[0]) =>
@@ -87,6 +97,7 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
         await executor.close(graceMs);
         const made = open ?? (await opening?.catch(() => undefined));
         await made?.close();
+        metrics?.close();
       })();
       return closing;
     },

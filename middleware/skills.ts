@@ -18,6 +18,7 @@ const OPTIONS = Object.keys({
   timeoutMs: true,
   maxTimeoutMs: true,
   audit: true,
+  metrics: true,
   identify: true,
 } satisfies Record<keyof SkillsMiddlewareOptions, true>);
 

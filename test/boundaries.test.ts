@@ -12,11 +12,13 @@ const imports = new Map(files.map((file) => [file, importsOf(file)]));
 /** A room may import from itself and from rooms in earlier rows. Files that lie directly in lib/ put the rooms together. */
 const order = [
   ["lib/errors.ts", "lib/types.ts", "lib/nearest.ts"],
+  ["lib/telemetry"],
   ["lib/store", "lib/sandbox"],
   ["lib/registry"],
   ["lib/executor"],
   ["lib/queue", "lib/tools"],
   ["lib"],
+  ["lib/cli"],
   ["lib/index.ts"],
   ["middleware"],
 ];

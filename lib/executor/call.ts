@@ -3,6 +3,7 @@ import type { ParsedReference, ReferenceLike } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
 import { insertExecution } from "../store/executions.js";
 import type { Store } from "../store/store.js";
+import type { CallTelemetry, CallWatch } from "../telemetry/call-watch.js";
 import type { HandlerContext, Logger, SkillExecution } from "../types.js";
 import { type Admitted, admit, findRunnable, parseInput } from "./admission.js";
 import { type AttemptsResult, runAttempts } from "./attempts.js";
@@ -26,6 +27,7 @@ export interface CallRooms {
   readonly events: ExecutionEvents;
   readonly handlers: Handlers;
   readonly limits: SkillLimits;
+  readonly telemetry: CallTelemetry;
   readonly logger: Logger;
   readonly instanceId: string;
   readonly maxBytes: number;
@@ -70,9 +72,15 @@ export async function performCall(rooms: CallRooms, request: CallRequest): Promi
   rooms.audit.admit();
   const call = new Call(rooms, request);
   try {
-    return await call.perform();
+    const result = await call.perform();
+    call.endWatch(undefined);
+    return result;
   } catch (error) {
-    if (error instanceof SkillError && !call.hasRow) await call.deny(error);
+    try {
+      if (error instanceof SkillError && !call.hasRow) await call.deny(error);
+    } finally {
+      call.endWatch(error);
+    }
     throw error;
   }
 }
@@ -95,6 +103,10 @@ class Call {
   #lastFacts: CallFacts | undefined;
   /** Set when the call has an idempotency key. */
   #requestHash: string | null = null;
+  readonly #watch: CallWatch | undefined;
+  /** How the call ended, or how an earlier one did whose answer it gives. */
+  #ended: Pick<CallState, "status" | "errorCode" | "attempts" | "durationMs"> | undefined;
+  #isReplay = false;
   /** Whether the call has a row: an error before that is a refusal. */
   hasRow = false;
 
@@ -102,6 +114,7 @@ class Call {
     this.#rooms = rooms;
     this.#request = request;
     this.#id = rooms.nextId();
+    this.#watch = rooms.telemetry.watch(this.#id);
   }
 
   async perform(): Promise<CallResult> {
@@ -113,7 +126,11 @@ class Call {
         throw new SkillError("INVALID_OPTION", "An idempotencyKey needs the audit, which is off.");
       this.#requestHash = hashRequest(this.#reference, input);
       const earlier = await findEarlier(store, caller.apiKeyId, caller.idempotencyKey, this.#requestHash);
-      if (earlier !== undefined) return replay(earlier);
+      if (earlier !== undefined) {
+        this.#isReplay = true;
+        this.#ended = earlier;
+        return replay(earlier);
+      }
     }
     const runnable = findRunnable(registry, this.#reference, caller.apiKeyId, calling?.chain ?? []);
     this.#runnable = runnable instanceof Promise ? await runnable : runnable;
@@ -134,6 +151,22 @@ class Call {
     await this.#commit(this.#facts(null, null), state);
   }
 
+  /** Tells how the call ended: with `thrown`, or as its row says. */
+  endWatch(thrown: unknown): void {
+    if (this.#watch === undefined) return;
+    const { status = "ERROR", errorCode = null, attempts = 0, durationMs = null } = this.#ended ?? {};
+    const thrownType = thrown instanceof SkillError ? thrown.code : "_OTHER";
+    this.#watch.end({
+      skill: this.#runnable?.skill ?? (this.#reference && { name: this.#reference.name, version: this.#reference.range }),
+      isFound: this.#runnable !== undefined,
+      outcome: status,
+      errorType: thrown === undefined ? errorCode : thrownType,
+      attempts,
+      durationMs,
+      isReplay: this.#isReplay,
+    });
+  }
+
   async #perform(admitted: Admitted): Promise<CallResult> {
     const { skill } = admitted.runnable;
     const { caller, calling } = this.#request;
@@ -146,7 +179,7 @@ class Call {
     this.#request.onAdmitted?.(this.#id);
     try {
       const taken = this.#rooms.limits.takePlace(skill, deadline);
-      if (taken !== undefined) place.release = await taken;
+      if (taken !== undefined) place.release = await this.#watchQueue(taken);
       const end = await this.#runGuarded(admitted, deadline, place);
       return await this.#finish(admitted, end, this.#requestHash);
     } catch (error) {
@@ -158,6 +191,12 @@ class Call {
       place.releaseWhenEnded();
       this.#rooms.onEnd(this.#id);
     }
+  }
+
+  #watchQueue(taken: Promise<() => void>): Promise<() => void> {
+    if (this.#watch === undefined) return taken;
+    this.#watch.queue();
+    return taken.finally(() => this.#watch?.leaveQueue());
   }
 
   async #runGuarded(admitted: Admitted, deadline: Deadline, place: Place): Promise<End> {
@@ -200,20 +239,27 @@ class Call {
     const name = `${skill.name}@${skill.version}`;
     const running = this.#running(name, deadline);
     const run = handler.run as (input: unknown, context: HandlerContext) => unknown;
+    const start = (attempt: number) =>
+      runningCall.run(running, () => {
+        const context = createContext(running, skill, attempt);
+        if (attempt === 1) return run(input, context);
+        // A handler may have changed its input: each further attempt gets what the caller sent.
+        return Promise.resolve(parseInput(runnable, handler, JSON.parse(text))).then((again) => run(again.input, context));
+      });
+    const watch = this.#watch;
     return runAttempts({
       skill: name,
       retry: skill.retry,
       deadline,
       validateOutput: runnable.validateOutput,
-      start: (attempt) =>
-        runningCall.run(running, () => {
-          const context = createContext(running, skill, attempt);
-          if (attempt === 1) return run(input, context);
-          // A handler may have changed its input: each further attempt gets what the caller sent.
-          return Promise.resolve(parseInput(runnable, handler, JSON.parse(text))).then((again) => run(again.input, context));
-        }),
+      start: watch === undefined ? start : (attempt) => watch.within(() => start(attempt)),
       onLateEnd: (thrown) => {
-        const fields = { executionId: this.#id, skill: name, ...(thrown !== undefined && { err: thrown }) };
+        const fields = {
+          executionId: this.#id,
+          requestId: running.requestId,
+          skill: name,
+          ...(thrown !== undefined && { err: thrown }),
+        };
         logger.warn(fields, thrown === undefined ? "a handler ended after its call" : "a handler failed after its call");
       },
     });
@@ -239,6 +285,7 @@ class Call {
 
   /** Watchers hear how the call ended when it is committed, or could not be. */
   async #commit(facts: CallFacts, state: CallState): Promise<void> {
+    this.#ended = state;
     try {
       await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
     } finally {

@@ -3,6 +3,7 @@ import type { ReferenceLike } from "../registry/reference.js";
 import type { SkillRegistry } from "../registry/registry.js";
 import type { ExecutionFilter } from "../store/executions.js";
 import type { Store } from "../store/store.js";
+import type { CallTelemetry } from "../telemetry/call-watch.js";
 import type { CallOptions, Handler, Logger, MaybePromise, SkillExecution, SkillHandle } from "../types.js";
 import type { Audit, AuditStats } from "./audit.js";
 import { type CallResult, type CallRooms, performCall, type StartedWork } from "./call.js";
@@ -30,6 +31,7 @@ export interface ExecutorConfig {
   readonly maxTimeoutMs: number;
   /** Bytes of an input or output that a row stores. */
   readonly maxBytes: number;
+  readonly telemetry: CallTelemetry;
   readonly logger: Logger;
 }
 
@@ -276,7 +278,7 @@ export class SkillExecutor {
   }
 
   #toCallRooms({ kit, registry, store, audit, instanceId }: ExecutorRooms): CallRooms {
-    const { maxBytes, maxTimeoutMs, logger } = this.#config;
+    const { maxBytes, maxTimeoutMs, telemetry, logger } = this.#config;
     this.#rooms ??= {
       kit,
       registry,
@@ -286,6 +288,7 @@ export class SkillExecutor {
       instanceId,
       maxBytes,
       maxTimeoutMs,
+      telemetry,
       logger,
       handlers: this.#handlers,
       limits: this.#limits,
