@@ -22,7 +22,7 @@ export function describeApi(routes: readonly AnyRoute[]): object {
   return {
     openapi: "3.1.0",
     info: { title: "express-skills", version: "1", description: DESCRIPTION, license: { name: "MIT", identifier: "MIT" } },
-    servers: [{ url: "./", description: "Where this document was found." }],
+    servers: [{ url: ".", description: "Where this document was found." }],
     tags: [
       { name: "skills", description: "What can be run." },
       { name: "executions", description: "What was run, and runs." },

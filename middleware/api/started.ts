@@ -1,16 +1,17 @@
 import type { SkillExecution, StartedCall } from "../../lib/index.js";
+import type { WaitPreference } from "./prefer.js";
 import type { ApiReply, ApiRequest } from "./route.js";
 import { showExecution } from "./show.js";
 
-/** The answer to a call: its execution once it has ended, or where it will be found when that is not within `waitS` seconds. */
+/** The answer to a call: its execution once it has ended, or where it will be found when that is not soon enough for the client. */
 export async function replyToStarted(
   { kit, caller, link }: Pick<ApiRequest, "kit" | "caller" | "link">,
   { id, isReplay, ended }: StartedCall,
-  waitS: number | undefined,
+  preference: WaitPreference | undefined,
 ): Promise<ApiReply> {
   const headers = { Location: link(`executions/${id}`) };
-  const applied = waitS === undefined ? {} : { "Preference-Applied": waitS === 0 ? "respond-async" : `wait=${waitS}` };
-  const execution = waitS === undefined ? await ended : await endedWithin(ended, waitS * 1_000);
+  const applied = preference === undefined ? {} : { "Preference-Applied": preference.applied };
+  const execution = preference === undefined ? await ended : await endedWithin(ended, preference.waitS * 1_000);
   if (execution !== undefined) {
     const status = isReplay ? 200 : 201;
     return { status, body: showExecution(caller, execution), headers: { ...headers, ...applied } };

@@ -86,14 +86,18 @@ class OpenStream {
   start(source: StreamSource, headersOnly: boolean): void {
     this.#source = source;
     const response = this.#response;
-    if (isClosed(response)) return this.#end();
+    if (isClosed(response)) {
+      this.#end();
+      return;
+    }
     response.once("close", () => this.#end());
     // A socket that breaks while it is written to: `close` follows.
     response.on("error", () => {});
     response.writeHead(200, HEADERS);
     if (headersOnly) {
       response.end();
-      return this.#end();
+      this.#end();
+      return;
     }
     response.write(`retry: ${RECONNECT_MS}\n\n`);
     this.#send();

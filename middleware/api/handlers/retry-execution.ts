@@ -19,8 +19,8 @@ export const retryExecution = defineRoute<Record<never, never>, unknown>({
   async handle(request) {
     const { kit, caller, params, requestId } = request;
     const { id } = await findExecution(kit, caller, params["id"] ?? "");
-    const waitS = parsePrefer(request.header("prefer"));
-    const signal = waitS === undefined ? request.signal : undefined;
-    return replyToStarted(request, await kit.executor.startRetry(id, { requestId, signal }), waitS);
+    const preference = parsePrefer(request.header("prefer"));
+    const signal = preference === undefined ? request.signal : undefined;
+    return replyToStarted(request, await kit.executor.startRetry(id, { requestId, signal }), preference);
   },
 });

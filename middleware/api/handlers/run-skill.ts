@@ -28,12 +28,12 @@ export const runSkill = defineRoute<{ readonly owner?: string }, unknown>({
   async handle(request) {
     const { kit, caller, params, query, body = {}, requestId } = request;
     const apiKeyId = actingOwner(caller, query.owner);
-    const waitS = parsePrefer(request.header("prefer"));
+    const preference = parsePrefer(request.header("prefer"));
     const idempotencyKey = parseKey(request.header("idempotency-key"));
     // Who can ask for the answer later may leave.
-    const signal = waitS === undefined && idempotencyKey === undefined ? request.signal : undefined;
+    const signal = preference === undefined && idempotencyKey === undefined ? request.signal : undefined;
     const call = { apiKeyId, sessionId: caller.sessionId, requestId, idempotencyKey, signal };
-    return replyToStarted(request, await kit.executor.start(params["reference"] ?? "", body, call), waitS);
+    return replyToStarted(request, await kit.executor.start(params["reference"] ?? "", body, call), preference);
   },
 });
 
