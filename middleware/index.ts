@@ -77,6 +77,7 @@ export {
 export type { SkillsApiOptions } from "./api/options.js";
 export type { ApiIdentity, ApiRole, Authorize } from "./api/roles.js";
 export { skillsApi } from "./api/router.js";
+export { type SkillsDashboardOptions, skillsDashboard } from "./dashboard/dashboard.js";
 export { type SkillErrorsOptions, skillErrors } from "./errors.js";
 export type { Identify, Identity } from "./identity.js";
 export { parallel } from "./parallel.js";

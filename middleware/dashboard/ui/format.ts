@@ -50,7 +50,7 @@ export function formatAgo(iso: string, now: number): string {
   if (Number.isNaN(ms)) return iso;
   if (ms > -1_000) return "now";
   const [unit, size] = UNITS.find(([, unitMs]) => -ms >= unitMs) ?? ["second", 1_000];
-  return relative.format(Math.round(ms / size), unit);
+  return relative.format(Math.trunc(ms / size), unit);
 }
 
 /** The end of a UUIDv7 tells executions apart; its start is the time. */

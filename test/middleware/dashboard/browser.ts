@@ -53,9 +53,7 @@ export function startBrowser(): { visit(url: string, options?: VisitOptions): Pr
 
 /** Goes to a page of the dashboard, as a link in it does. */
 export async function goTo(page: Page, hash: string, heading: string | RegExp): Promise<void> {
-  await page.evaluate((next) => {
-    location.hash = next;
-  }, hash);
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   await page.getByRole("heading", { level: 1, name: heading }).waitFor();
 }
 

@@ -1,9 +1,10 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import compression from "compression";
 import express from "express";
 import helmet from "helmet";
 import { afterAll, beforeAll } from "vitest";
+import type { ApiIdentity } from "../../../middleware/api/roles.js";
 import { createDashboard } from "../../../middleware/dashboard/router.js";
 import { type SkillsMiddleware, skills } from "../../../middleware/index.js";
 import { buildPage } from "./page-folder.js";
@@ -17,17 +18,17 @@ export interface Operations {
 }
 
 /** Who a token belongs to. */
-const PEOPLE = {
-  "admin-token": { apiKeyId: "ada", role: "admin" },
-  "operator-token": { apiKeyId: "oscar", role: "operator" },
-  "caller-token": { apiKeyId: "storefront", role: "caller" },
-} as const;
+const PEOPLE: ReadonlyMap<string, ApiIdentity> = new Map([
+  ["admin-token", { apiKeyId: "ada", role: "admin" }],
+  ["operator-token", { apiKeyId: "oscar", role: "operator" }],
+  ["caller-token", { apiKeyId: "storefront", role: "caller" }],
+]);
 
 /** Says who sends a request by its bearer token, or by a cookie that a sign-in page of the application might have set. */
-export function authorize({ headers }: { readonly headers: { readonly authorization?: string; readonly cookie?: string } }) {
+export function authorize({ headers }: { readonly headers: IncomingHttpHeaders }): ApiIdentity | null {
   const token =
     /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? /(?:^|; )session=([^;]+)/.exec(headers.cookie ?? "")?.[1];
-  return token !== undefined && Object.hasOwn(PEOPLE, token) ? PEOPLE[token as keyof typeof PEOPLE] : null;
+  return PEOPLE.get(token ?? "") ?? null;
 }
 
 /** An application behind helmet and compression, with the dashboard at `/ops/skills`; the same for all tests of a file. */

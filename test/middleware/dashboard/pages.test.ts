@@ -58,10 +58,7 @@ describe.each(Object.entries(LOOKS))("%s", (look, options) => {
 /** Serious and critical findings of axe, with what they are about. */
 async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
-  const violations = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run(): Promise<{ violations: AxeViolation[] }> } };
-    return (await axe.run()).violations;
-  });
+  const { violations } = await page.evaluate<{ violations: AxeViolation[] }>("axe.run()");
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
@@ -75,18 +72,18 @@ interface AxeViolation {
 
 /** How many pixels of the page lie beyond the right edge. */
 function overflow(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
 
 /** Nothing is being loaded any more. */
 async function settle(page: Page): Promise<void> {
   await until(async () => (await page.locator(".loading").count()) === 0);
-  await page.evaluate(() => document.fonts.ready);
+  await page.evaluate("document.fonts.ready.then(() => true)");
 }
 
 /** The pictures of the README. */
 async function picture(page: Page, name: string): Promise<void> {
   if (process.env["UPDATE_SCREENSHOTS"] !== "1") return;
   const path = fileURLToPath(new URL(`../../../middleware/dashboard/screenshots/${name}.png`, import.meta.url));
-  await page.screenshot({ path, fullPage: name.includes("phone") });
+  await page.screenshot({ path });
 }

@@ -162,8 +162,8 @@ async function callSomething({ executor }: SkillsMiddleware, number: number): Pr
   const text = "The cat sat on the mat. It rained all day. The garden is green. ".repeat(1 + (number % 3));
   const calls = [
     () => executor.execute("summarizeText", { text, sentences: 2 }, call),
-    () => executor.execute("@shop/price-quote", { weightKg: 1 + (number % 50), to: { country: "DE", postcode: "10115" } }, call),
-    () => executor.execute("sendReminder", { invoice: number }, call),
+    () => executor.execute("@shop/price-quote", { weightKg: 1 + (number % 47), to: { country: "DE", postcode: "10115" } }, call),
+    () => executor.execute("sendReminder", { invoice: Math.floor(number / 6) }, call),
     () => executor.execute("summarizeText@1.0.0", { text, sentences: 1 }, call),
     () =>
       executor.execute(

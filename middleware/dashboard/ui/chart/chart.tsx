@@ -76,17 +76,23 @@ function useDarkScheme(): boolean {
   return isDark;
 }
 
-/** Axes in the page's own colours and letters. `format` writes the numbers on the left. */
-export function axes(color: Palette, format: (value: number) => string): uPlot.Axis[] {
+/** Axes in the page's own colours and letters. `time` writes what stands below, `format` the numbers on the left. */
+export function axes(color: Palette, time: (at: Date) => string, format: (value: number) => string): uPlot.Axis[] {
   const line = { stroke: color("--text-faint"), font: "11px system-ui, sans-serif", ticks: { show: false } };
   return [
-    { ...line, grid: { show: false }, space: 70, size: 28 },
+    {
+      ...line,
+      grid: { show: false },
+      space: 76,
+      size: 28,
+      values: (_plot, seconds) => seconds.map((at) => time(new Date(at * 1_000))),
+    },
     {
       ...line,
       grid: { stroke: color("--line-faint"), width: 1 },
       size: 52,
       space: 36,
-      values: (_plot, values) => values.map((value) => (value === null ? "" : format(value))),
+      values: (_plot, values) => values.map((value) => (value === 0 ? "0" : format(value))),
     },
   ];
 }

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import type { ExecutionStatus, Stats } from "../api/types.js";
 import { formatCount } from "../format.js";
 import { STATUS_ORDER, STATUSES } from "../parts/status.js";
-import { bucketLabel } from "./bucket-label.js";
+import { axisLabel, bucketLabel } from "./bucket-label.js";
 import { axes, Chart, type Palette } from "./chart.js";
 import { ChartTable, type Column } from "./chart-table.js";
 
@@ -58,7 +58,7 @@ function stack({ buckets }: StatsView, shown: readonly ExecutionStatus[]): uPlot
 function barOptions(color: Palette, shown: readonly ExecutionStatus[]): Omit<uPlot.Options, "width" | "height"> {
   const paths = uPlot.paths.bars?.({ size: [0.8, 28], align: 1, radius: 0.1 });
   return {
-    axes: axes(color, (value) => (Number.isInteger(value) ? formatCount(value) : "")),
+    axes: axes(color, axisLabel, (value) => (Number.isInteger(value) ? formatCount(value) : "")),
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.08)] } },
     series: [
       {},

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import type { Stats } from "../api/types.js";
 import { formatDuration } from "../format.js";
-import { bucketLabel } from "./bucket-label.js";
+import { axisLabel, bucketLabel } from "./bucket-label.js";
 import { axes, Chart, type Palette } from "./chart.js";
 import { ChartTable } from "./chart-table.js";
 
@@ -54,7 +54,7 @@ function toData(buckets: readonly Bucket[]): uPlot.AlignedData {
 
 function lineOptions(color: Palette): Omit<uPlot.Options, "width" | "height"> {
   return {
-    axes: axes(color, formatDuration),
+    axes: axes(color, axisLabel, formatDuration),
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(10, max * 1.08)] } },
     series: [
       {},

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { call, get } from "../api/client.js";
+import { call, get, open } from "../api/client.js";
 import { useMay, useSession } from "../data/session.js";
 import { useAction } from "../data/use-action.js";
 import { type Resource, useResource } from "../data/use-resource.js";
@@ -23,13 +23,7 @@ export function SettingsPage(): VNode {
       <div class="stack narrow">
         {may && <MasterSwitch />}
         <You />
-        <section class="panel" aria-labelledby="api">
-          <h2 id="api">The API</h2>
-          <p>
-            Everything here is also served as JSON, below <code>{apiAddress()}</code>. Its OpenAPI document is{" "}
-            <a href={`${apiAddress()}openapi.json`}>openapi.json</a>.
-          </p>
-        </section>
+        <ApiPanel />
       </div>
     </>
   );
@@ -117,6 +111,34 @@ function You(): VNode {
       />
     </section>
   );
+}
+
+function ApiPanel(): VNode {
+  const download = useAction(async () => {
+    const content = await (await open("api/openapi.json")).blob();
+    saveAs(content, "openapi.json");
+  });
+  return (
+    <section class="panel" aria-labelledby="api">
+      <h2 id="api">The API</h2>
+      <p class="api-text">
+        Everything here is also served as JSON, below <code>{apiAddress()}</code>. An OpenAPI 3.1 document describes it.
+      </p>
+      {download.problem !== undefined && <ProblemPanel problem={download.problem} />}
+      <button type="button" disabled={download.isBusy} onClick={() => void download.start()}>
+        Save openapi.json
+      </button>
+    </section>
+  );
+}
+
+/** A plain link would go without the token. */
+function saveAs(content: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 function apiAddress(): string {

@@ -24,7 +24,7 @@ export function TextField({ label, value, placeholder, type = "text", onChange }
     timer.current = setTimeout(() => onChange(next.trim()), TYPING_PAUSE_MS);
   };
   return (
-    <label class="field">
+    <label class={type === "text" ? "field" : "field field-time"}>
       <span>{label}</span>
       <input
         // The types know one union member per kind of field.
