@@ -43,7 +43,7 @@ export interface CallRooms {
 
 /** A call that was admitted and has not ended. */
 export interface StartedWork {
-  readonly deadline: Deadline;
+  readonly deadline: Deadline | undefined;
   /** The execution as it would be stored now; `QUEUED` while it waits for its place. */
   snapshot(): SkillExecution<unknown>;
 }
@@ -93,7 +93,7 @@ interface End {
   readonly durationMs: number | null;
 }
 
-class Call {
+class Call implements StartedWork {
   readonly #rooms: CallRooms;
   readonly #request: CallRequest;
   readonly #id: string;
@@ -109,6 +109,9 @@ class Call {
   #isReplay = false;
   /** Whether the call has a row: an error before that is a refusal. */
   hasRow = false;
+  /** Set once the call is admitted, as is its input. */
+  deadline: Deadline | undefined;
+  #inputText: string | null = null;
 
   constructor(rooms: CallRooms, request: CallRequest) {
     this.#rooms = rooms;
@@ -138,6 +141,10 @@ class Call {
     return this.#perform(admitted instanceof Promise ? await admitted : admitted);
   }
 
+  snapshot(): SkillExecution<unknown> {
+    return this.#stored(this.#facts(this.#inputText, this.#requestHash), this.hasRow ? RUNNING : QUEUED);
+  }
+
   /** Leaves a DENIED row, without input and without idempotency key: the key may be used again. */
   async deny(error: SkillError): Promise<void> {
     error.executionId ??= this.#id;
@@ -148,7 +155,13 @@ class Call {
       errorMessage: storableMessage(error.message),
       finishedAt: new Date().toISOString(),
     };
-    await this.#commit(this.#facts(null, null), state);
+    const facts = this.#facts(null, null);
+    this.#ended = state;
+    try {
+      await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
+    } finally {
+      this.#tell(facts, state);
+    }
   }
 
   /** Tells how the call ended: with `thrown`, or as its row says. */
@@ -174,8 +187,9 @@ class Call {
     if (calling !== undefined) deadline.followDeadline(calling.deadline);
     if (caller.signal !== undefined) deadline.followSignal(caller.signal);
     const place = new Place();
-    const snapshot = () => this.#stored(this.#facts(admitted.text, this.#requestHash), this.hasRow ? RUNNING : QUEUED);
-    this.#rooms.onStart(this.#id, { deadline, snapshot });
+    this.deadline = deadline;
+    this.#inputText = admitted.text;
+    this.#rooms.onStart(this.#id, this);
     this.#request.onAdmitted?.(this.#id);
     try {
       const taken = this.#rooms.limits.takePlace(skill, deadline);
@@ -278,23 +292,20 @@ class Call {
       finishedAt: new Date().toISOString(),
     };
     this.hasRow = true;
-    await this.#commit(facts, state);
-    const output = outcome.error === undefined ? outcome.output : null;
-    return { execution: toExecution(facts, state, admitted.sent, output), error };
-  }
-
-  /** Watchers hear how the call ended when it is committed, or could not be. */
-  async #commit(facts: CallFacts, state: CallState): Promise<void> {
     this.#ended = state;
     try {
       await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
     } finally {
       this.#tell(facts, state);
     }
+    const output = outcome.error === undefined ? outcome.output : null;
+    return { execution: toExecution(facts, state, admitted.sent, output), error };
   }
 
+  /** Watchers hear of a status, an end once it is committed or could not be. */
   #tell(facts: CallFacts, state: CallState): void {
-    this.#rooms.events.status(this.#id, () => this.#stored(facts, state));
+    const { events } = this.#rooms;
+    if (events.isWatched) events.status(this.#id, () => this.#stored(facts, state));
   }
 
   #stored(facts: CallFacts, state: CallState): SkillExecution<unknown> {

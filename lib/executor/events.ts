@@ -82,6 +82,11 @@ export class ExecutionEvents {
     return this.#number;
   }
 
+  /** Whether anybody watches anything: else a status need not be told. */
+  get isWatched(): boolean {
+    return this.#watchers.size > 0 || this.#allWatchers.size > 0;
+  }
+
   /** Watches one execution; returns what ends that. */
   watch(executionId: string, watcher: ExecutionWatcher): () => void {
     const watchers = this.#watchers.get(executionId) ?? new Set();

@@ -134,7 +134,8 @@ describe("a caller and what belongs to others", () => {
 });
 
 describe("authorize", () => {
-  test.each([undefined, {}, { authorize: "yes" }, { authorize: () => null, kit: {} }, { authorize: () => null, maxStreams: 0 }])(
+  const nobody = (): null => null;
+  test.each([undefined, {}, { authorize: "yes" }, { authorize: nobody, kit: {} }, { authorize: nobody, maxStreams: 0 }])(
     "must be given, and the other options must be valid: %j",
     (options) => {
       expect(() => skillsApi(options as never)).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
