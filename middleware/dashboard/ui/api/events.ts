@@ -102,7 +102,7 @@ function parseJson(text: string): unknown {
 
 /** Asking again for what is refused, or is not there, would get the same answer. */
 function isFinal(error: unknown): boolean {
-  return error instanceof Problem && (error.status === 401 || error.status === 403);
+  return error instanceof Problem && [401, 403, 404].includes(error.status);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Fault } from "../api/types.js";
+
 /** Which kind of field a JSON Schema is best filled in with. What has none of its own is written as JSON. */
 export type Shape =
   | { readonly kind: "text"; readonly isLong: boolean; readonly schema: SchemaNode }
@@ -70,6 +72,14 @@ export function fieldPointers(shape: Shape, value: unknown, pointer = ""): reado
   }
   if (shape.kind !== "list" || !Array.isArray(value)) return [pointer];
   return [pointer, ...value.flatMap((item, index) => fieldPointers(shape.item, item, childPointer(pointer, String(index))))];
+}
+
+const MISSING = /^must have required property '(.*)'$/s;
+
+/** A property that is missing is a fault of what should have it; in a form it is one of the property's own field. */
+export function toFieldFault(fault: Fault): Fault {
+  const name = MISSING.exec(fault.message)?.[1];
+  return name === undefined ? fault : { pointer: childPointer(fault.pointer, name), message: "is required" };
 }
 
 export function childPointer(pointer: string, name: string): string {

@@ -1,14 +1,16 @@
 import type { VNode } from "preact";
 import { get } from "../api/client.js";
-import type { Stats } from "../api/types.js";
+import type { Execution, Page, Stats } from "../api/types.js";
 import { ExecutionsChart } from "../chart/executions-chart.js";
 import { LatencyChart } from "../chart/latency-chart.js";
+import { useMay } from "../data/session.js";
 import { useResource } from "../data/use-resource.js";
 import { formatCount, formatShare } from "../format.js";
 import { PageHeader } from "../parts/page-header.js";
 import { ProblemPanel } from "../parts/problem-panel.js";
 import { Empty, Loading } from "../parts/states.js";
 import { href, type Route } from "../route.js";
+import { ExecutionTable } from "./execution-table.js";
 import { FailingSkills, SlowSkills } from "./skill-rankings.js";
 import { SystemPanel } from "./system-panel.js";
 
@@ -21,6 +23,36 @@ const RANGES = [
 ] as const;
 
 export function OverviewPage({ route }: { readonly route: Route }): VNode {
+  return useMay("operator") ? <Statistics route={route} /> : <OwnExecutions />;
+}
+
+/** What all owners did is not for callers. */
+function OwnExecutions(): VNode {
+  const executions = useResource("own", (signal) => get<Page<Execution>>("executions", { limit: 10 }, signal), 5_000);
+  return (
+    <>
+      <PageHeader title="Overview" />
+      {executions.problem !== undefined && <ProblemPanel problem={executions.problem} onRetry={executions.reload} />}
+      {executions.data === undefined ? (
+        executions.problem === undefined && <Loading what="Loading your executions" />
+      ) : executions.data.items.length === 0 ? (
+        <Empty title="Nothing of yours has run yet">
+          <p>
+            Open a <a href={href(["skills"])}>skill</a> and run it.
+          </p>
+        </Empty>
+      ) : (
+        <section class="panel latest" aria-labelledby="latest">
+          <h2 id="latest">Your latest executions</h2>
+          <ExecutionTable executions={executions.data.items} />
+        </section>
+      )}
+      <SystemPanel />
+    </>
+  );
+}
+
+function Statistics({ route }: { readonly route: Route }): VNode {
   const range = RANGES.find(({ id }) => id === route.query["range"]) ?? RANGES[0];
   const stats = useResource(
     `stats ${range.id}`,

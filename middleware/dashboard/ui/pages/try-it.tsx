@@ -8,7 +8,7 @@ import { useAction } from "../data/use-action.js";
 import { Field } from "../form/field.js";
 import { JsonInput } from "../form/json-input.js";
 import { Faults } from "../form/notes.js";
-import { fieldPointers, initialValue, type Shape, shapeOf } from "../form/shape.js";
+import { fieldPointers, initialValue, type Shape, shapeOf, toFieldFault } from "../form/shape.js";
 import { Icon } from "../parts/icon.js";
 import { ProblemPanel } from "../parts/problem-panel.js";
 import { LiveExecution } from "./live-execution.js";
@@ -85,7 +85,7 @@ interface InputFieldsProps {
 }
 
 function InputFields({ shape, isJson, value, problem, onChange }: InputFieldsProps): VNode {
-  const faults = problem?.faults ?? [];
+  const faults = (problem?.faults ?? []).map((fault) => (isJson ? fault : toFieldFault(fault)));
   const shown = isJson ? [] : fieldPointers(shape, value);
   const others = faults.filter(({ pointer }) => !shown.some((own) => pointer === own || pointer.startsWith(`${own}/`)));
   return (
