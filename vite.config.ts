@@ -8,6 +8,9 @@ export default defineConfig({
   publicDir: false,
   build: {
     outDir: fileURLToPath(new URL("./dist/middleware/dashboard/page", import.meta.url)),
+    emptyOutDir: true,
+    // What is bundled is passed on with the package, and so are its licences.
+    license: { fileName: "licenses.md" },
     target: "es2022",
     // An inlined asset is a data: address, which a content security policy may refuse; the polyfill is an inline script.
     assetsInlineLimit: 0,
