@@ -32,10 +32,10 @@ export type {
 } from "./executor/statistics.js";
 export { nearest, suggestion } from "./nearest.js";
 export { type AuditOptions, checkKeys, type SkillsOptions } from "./options.js";
+export type { SkillPosition } from "./registry/catalogue.js";
 export { coerceStrings } from "./registry/coerce.js";
 export type { SkillUpdate } from "./registry/definition.js";
 export type { SkillFilter } from "./registry/filter.js";
-export type { SkillPosition } from "./registry/page.js";
 export type { RegisterOptions, Registry } from "./registry/public.js";
 export { isExactVersion, type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
 export { createSkills, type SkillsKit } from "./skills.js";

@@ -219,7 +219,8 @@ export class SkillExecutor {
    */
   async cancel(id: string): Promise<void> {
     const started = this.#running.get(id);
-    if (started?.deadline !== undefined) return started.deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
+    if (started?.deadline !== undefined)
+      return started.deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
     const execution = await this.getExecution(id);
     if (execution === undefined)
       throw new SkillError("EXECUTION_NOT_FOUND", `There is no execution ${JSON.stringify(String(id).slice(0, 100))}.`);

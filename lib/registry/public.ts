@@ -1,7 +1,7 @@
 import type { Skill, SkillDefinition, SkillHead, SkillMode } from "../types.js";
+import type { SkillPosition } from "./catalogue.js";
 import type { SkillUpdate } from "./definition.js";
 import type { SkillFilter } from "./filter.js";
-import type { SkillPosition } from "./page.js";
 import type { ReferenceLike } from "./reference.js";
 
 export interface RegisterOptions {
