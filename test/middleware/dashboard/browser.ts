@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, vi } from "vitest";
 
 const PATHS = [process.env["CHROMIUM"] ?? "", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
@@ -12,6 +12,9 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
+
+/** A browser on a busy machine takes its time. */
+const TEST_LIMIT_MS = 90_000;
 
 export interface Visit {
   readonly page: Page;
@@ -30,6 +33,7 @@ export interface VisitOptions extends BrowserContextOptions {
 export function startBrowser(): { visit(url: string, options?: VisitOptions): Promise<Visit> } {
   const executablePath = PATHS.find((path) => path !== "" && existsSync(path));
   let browser: Browser | undefined;
+  vi.setConfig({ testTimeout: TEST_LIMIT_MS });
   beforeAll(async () => {
     if (executablePath !== undefined) browser = await chromium.launch({ executablePath, args: FLAGS });
   });
