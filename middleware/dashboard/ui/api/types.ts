@@ -63,7 +63,7 @@ export interface Engines {
     readonly engine: string;
     readonly version: string;
     readonly rootless?: boolean;
-    readonly limits?: Readonly<Record<string, unknown>> | null;
+    readonly limits?: object | null;
     readonly warnings?: readonly string[];
   } | null;
   readonly stats: {

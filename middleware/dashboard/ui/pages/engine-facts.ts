@@ -60,6 +60,6 @@ function containerFacts({ stats }: Engines): EngineFact[] {
 }
 
 /** `null` until a container has looked at its own limits. */
-function missingLimits(limits: Readonly<Record<string, unknown>> | null | undefined): string[] {
+function missingLimits(limits: object | null | undefined): string[] {
   return Object.entries(limits ?? {}).flatMap(([name, isEnforced]) => (isEnforced === false ? [name] : []));
 }
