@@ -92,7 +92,8 @@ async function registerOne(registry: Registry, file: string, definition: SkillDe
 }
 
 /** When the version was last changed; `undefined` when there is none. */
-async function existing(registry: Registry, { name, version = "1.0.0", apiKeyId = SYSTEM_OWNER }: SkillDefinition) {
+async function existing(registry: Registry, definition: SkillDefinition | null): Promise<string | undefined> {
+  const { name, version = "1.0.0", apiKeyId = SYSTEM_OWNER } = definition ?? {};
   const versions = typeof name === "string" ? await registry.list({ name, apiKeyId }) : [];
   return versions.find((head) => head.version === version)?.updatedAt;
 }
