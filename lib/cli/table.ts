@@ -65,8 +65,9 @@ function fitWidths<Row>(columns: readonly Column<Row>[], wanted: readonly number
     if (excess <= 0) return widths;
     const slack = widths.map((one, index) => (one === 0 ? 0 : one - (least[index] ?? 0)));
     const total = slack.reduce((sum, one) => sum + one, 0);
-    const widest = widths.indexOf(Math.max(...widths.filter((_, index) => (slack[index] ?? 0) > 0)));
-    if (total >= excess && widest >= 0) widths[widest] = (widths[widest] ?? 1) - 1;
+    const cuttable = widths.map((one, index) => ((slack[index] ?? 0) > 0 ? one : 0));
+    const widest = cuttable.indexOf(Math.max(...cuttable));
+    if (total >= excess) widths[widest] = (widths[widest] ?? 1) - 1;
     else if (!drop(columns, widths)) return widths;
   }
 }
