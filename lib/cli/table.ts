@@ -68,7 +68,7 @@ function fitWidths<Row>(columns: readonly Column<Row>[], wanted: readonly number
     const cuttable = widths.map((one, index) => ((slack[index] ?? 0) > 0 ? one : 0));
     const widest = cuttable.indexOf(Math.max(...cuttable));
     if (total >= excess) widths[widest] = (widths[widest] ?? 1) - 1;
-    else if (!drop(columns, widths)) return widths;
+    else if (!drop(columns, widths)) return widths.map((one, index) => Math.min(one, least[index] ?? 0));
   }
 }
 
