@@ -75,6 +75,15 @@ export const errorTable = {
   BODY_PARSER_MISSING: facts(500, "No body parser ran: mount express.json() before the skill", true),
   UNSUPPORTED_MEDIA_TYPE: facts(415, "The content type of the body is not supported"),
   UNAUTHENTICATED: facts(401, "The caller is not identified"),
+  FORBIDDEN: facts(403, "The caller may not do this"),
+
+  // What the REST API refuses.
+  INVALID_REQUEST: facts(400, "The request is not valid"),
+  METHOD_NOT_ALLOWED: facts(405, "The method is not allowed here"),
+  BODY_TOO_LARGE: facts(413, "The body is too large"),
+  STREAM_LIMIT: facts(503, "Too many event streams are open", true, true),
+
+  // How the middleware was put together.
   KIT_MISSING: facts(500, "No kit is mounted: call app.use(skills()) before the step", true),
   RESULT_MISSING: facts(500, "No step produced the result that the route responds with", true),
 } as const satisfies Record<string, ErrorFacts>;

@@ -20,14 +20,38 @@ export {
   type SkillErrorOptions,
 } from "./errors.js";
 export type { AuditStats } from "./executor/audit.js";
-export type { ListExecutionsFilter } from "./executor/history.js";
+export type {
+  ExecutionEvents,
+  ExecutionLine,
+  ExecutionProgress,
+  ExecutionTrace,
+  ExecutionWatcher,
+  Numbered,
+  StatusChange,
+} from "./executor/events.js";
+export type { StartedCall } from "./executor/executor.js";
+export type { ExecutionTree, ListExecutionsFilter } from "./executor/history.js";
+export type {
+  DurationPercentiles,
+  ExecutionStats,
+  StatsBucket,
+  StatsFilter,
+  StatusCounts,
+} from "./executor/statistics.js";
+export { suggestion } from "./nearest.js";
 export { type AuditOptions, checkKeys, type SkillsOptions } from "./options.js";
+export type { SkillPosition } from "./registry/catalogue.js";
 export { coerceStrings } from "./registry/coerce.js";
-export { type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
+export type { SkillUpdate } from "./registry/definition.js";
+export type { SkillFilter } from "./registry/filter.js";
+export type { RegisterOptions, Registry } from "./registry/public.js";
+export { isExactVersion, type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
 export type { SandboxOptions } from "./sandbox/options.js";
 export { createSkills, type SkillsKit } from "./skills.js";
 export type { StandardSchema } from "./standard-schema.js";
 export type { ExecutionFilter } from "./store/executions.js";
+export type { MetricsOptions } from "./telemetry/metrics.js";
+export type { MetricsRegistry } from "./telemetry/prom-client.js";
 export {
   type AbortSignalLike,
   type BreakerPolicy,

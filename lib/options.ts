@@ -3,6 +3,7 @@ import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./executor/deadline.js";
 import { consoleLogger, withoutThrowing } from "./logger.js";
 import { suggestion } from "./nearest.js";
 import { parseSandboxOptions, type SandboxOptions } from "./sandbox/options.js";
+import { type MetricsConfig, type MetricsOptions, parseMetricsOptions } from "./telemetry/metrics.js";
 import type { Logger } from "./types.js";
 
 /** What `createSkills()` and `skills()` take. Every option may be left out; `undefined` means left out. */
@@ -19,6 +20,8 @@ export interface SkillsOptions {
   readonly audit?: AuditOptions | false | undefined;
   /** Containers: which engine, which images, how many at once. */
   readonly sandbox?: Omit<SandboxOptions, "logger" | "environment"> | undefined;
+  /** Metrics in a registry of prom-client. Default: none. */
+  readonly metrics?: MetricsOptions | undefined;
 }
 
 export interface AuditOptions {
@@ -46,6 +49,7 @@ export interface SkillsConfig {
     readonly enabled: boolean;
     readonly retentionDays: number | undefined;
   };
+  readonly metrics: MetricsConfig | undefined;
 }
 
 const OPTIONS = {
@@ -55,6 +59,7 @@ const OPTIONS = {
   maxTimeoutMs: true,
   audit: true,
   sandbox: true,
+  metrics: true,
 } satisfies Record<keyof SkillsOptions, true>;
 
 const SANDBOX_OPTIONS = Object.keys({
@@ -71,6 +76,8 @@ const SANDBOX_OPTIONS = Object.keys({
   defaults: true,
   owner: true,
 } satisfies Record<keyof NonNullable<SkillsOptions["sandbox"]>, true>);
+
+const METRICS_OPTIONS = { registry: true, maxSkills: true } satisfies Record<keyof MetricsOptions, true>;
 
 const AUDIT_OPTIONS = {
   required: true,
@@ -93,6 +100,7 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
     maxTimeoutMs = MAX_TIMEOUT_MS,
     audit = {},
     sandbox = {},
+    metrics,
   } = options;
   if (typeof database !== "string" || database === "" || database.includes("\0"))
     throw invalid('database must be a file, ":memory:" or a URL, as a string');
@@ -108,6 +116,7 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
     maxTimeoutMs,
     audit: parseAuditOptions(audit),
     sandbox: checkSandboxOptions(sandbox, withoutThrowing(logger)),
+    metrics: metrics && parseMetrics(metrics),
   });
 }
 
@@ -127,6 +136,11 @@ function parseAuditOptions(options: AuditOptions | false): SkillsConfig["audit"]
   if (retentionDays !== undefined) checkNumber("audit.retentionDays", retentionDays, 0.01, 36_500);
   if (durability !== "process" && durability !== "power") throw invalid('audit.durability must be "process" or "power"');
   return { enabled: true, required, waitMs, maxBytes, retentionDays, durability };
+}
+
+function parseMetrics(options: MetricsOptions): MetricsConfig {
+  checkKeys("metrics", options, Object.keys(METRICS_OPTIONS));
+  return parseMetricsOptions(options);
 }
 
 /** @throws INVALID_OPTION for a value that is no object, or a key that is not valid */

@@ -11,6 +11,8 @@ import { parseSkillsOptions, type SkillsConfig, type SkillsOptions } from "./opt
 import { openRegistry, type Registry, SkillRegistry } from "./registry/registry.js";
 import { openStore } from "./store/open.js";
 import type { Store } from "./store/store.js";
+import { createCallTelemetry } from "./telemetry/call-telemetry.js";
+import { createMetrics } from "./telemetry/metrics.js";
 import type { Logger, MaybePromise, SandboxRunner } from "./types.js";
 
 /** A registry, an executor and the database behind them. */
@@ -70,8 +72,12 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
   const rooms = (): MaybePromise<ExecutorRooms> => (open !== undefined && definitions.isSettled ? open : settled());
 
   const sandbox = createKitSandbox(config.sandbox);
+  const metrics =
+    config.metrics &&
+    createMetrics(config.metrics, { audit: () => executor.auditStats(), sandbox: () => sandbox.runner.stats() });
+  const telemetry = createCallTelemetry(metrics);
   const executor = new SkillExecutor(
-    { ...config, maxBytes: config.audit.maxBytes, sandbox: sandbox.runner, containers: sandbox },
+    { ...config, telemetry, maxBytes: config.audit.maxBytes, sandbox: sandbox.runner, containers: sandbox },
     rooms,
   );
   const definitions = new Definitions(executor, logger);
@@ -97,6 +103,7 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
         await sandbox.close();
         const made = open ?? (await opening?.catch(() => undefined));
         await made?.close();
+        metrics?.close();
       })();
       return closing;
     },

@@ -57,6 +57,10 @@ export class RequestContext implements RequestSkills {
     this.#response = response;
   }
 
+  get kit(): SkillsKit {
+    return this.#kit;
+  }
+
   get registry(): SkillRegistry {
     return this.#kit.registry;
   }

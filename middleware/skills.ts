@@ -19,6 +19,7 @@ const OPTIONS = Object.keys({
   maxTimeoutMs: true,
   audit: true,
   sandbox: true,
+  metrics: true,
   identify: true,
 } satisfies Record<keyof SkillsMiddlewareOptions, true>);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a Debian or Ubuntu machine ready for `npm test`. Can be run again at any time. Needs Node with npm, and root or sudo if a
-# compiler has to be installed.
+# compiler or the browser has to be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,6 +35,23 @@ sqlite_works() {
   node --eval 'new (require("better-sqlite3"))(":memory:").close()' >/dev/null 2>&1
 }
 
+# The dashboard is tested in a real browser. Without one these tests are skipped, and say so.
+install_browser() {
+  for browser in chromium chromium-browser google-chrome; do
+    if command -v "$browser" >/dev/null; then
+      echo "setup: $browser is installed"
+      return
+    fi
+  done
+  if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ] && ! sudo -n true 2>/dev/null; then
+    echo "setup: no chromium is installed, and it can't be installed from here; the dashboard's tests will be skipped" >&2
+    return
+  fi
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core ||
+    echo "setup: chromium can't be installed; the dashboard's tests will be skipped" >&2
+}
+
 install_compiler() {
   command -v apt-get >/dev/null || fail "python3, make and g++ are needed to compile better-sqlite3"
   as_root apt-get update -qq
@@ -53,4 +70,5 @@ fail() {
 require_node
 install_packages
 build_sqlite
+install_browser
 ./test/engines/setup.sh

@@ -35,6 +35,8 @@ export interface AuditStats {
   readonly written: number;
   /** Entries given up since the start: refused by the database, or dropped when `required` is false. */
   readonly lost: number;
+  /** Age of the oldest end of a call that waits to be written, in milliseconds; 0 when none does. */
+  readonly lagMs: number;
   /** Whether every flush of the last 100 ms or more failed: new calls are refused. */
   readonly failing: boolean;
 }
@@ -62,7 +64,7 @@ export const noAudit: Audit = Object.freeze({
   admit() {},
   put() {},
   commit: () => Promise.resolve(),
-  stats: () => ({ waiting: 0, written: 0, lost: 0, failing: false }),
+  stats: () => ({ waiting: 0, written: 0, lost: 0, lagMs: 0, failing: false }),
   close: () => Promise.resolve(),
 });
 
@@ -136,7 +138,9 @@ export class AuditWriter implements Audit {
   }
 
   stats(): AuditStats {
-    return { waiting: this.#size(), written: this.#written, lost: this.#lost, failing: this.#failing };
+    const [oldest] = this.#ends.values();
+    const lagMs = oldest === undefined ? 0 : Math.max(0, performance.now() - (oldest.dueAtMs - this.#config.waitMs));
+    return { waiting: this.#size(), written: this.#written, lost: this.#lost, lagMs, failing: this.#failing };
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import type { ParsedReference, ReferenceLike } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
 import { insertExecution } from "../store/executions.js";
 import type { Store } from "../store/store.js";
+import type { CallTelemetry, CallWatch } from "../telemetry/call-watch.js";
 import type { HandlerContext, Logger, SkillExecution } from "../types.js";
 import { type Admitted, admit, findRunnable, parseInput } from "./admission.js";
 import { type AttemptsResult, runAttempts } from "./attempts.js";
@@ -10,12 +11,13 @@ import type { Audit } from "./audit.js";
 import type { Caller } from "./caller.js";
 import { containerGraceMs, toContainerFailure } from "./container.js";
 import { Deadline } from "./deadline.js";
+import type { ExecutionEvents } from "./events.js";
 import type { Handlers } from "./handlers.js";
 import { findEarlier, hashRequest, inProgress } from "./idempotency.js";
 import { checkJson, type JsonCheck } from "./json.js";
 import type { SkillLimits } from "./limits.js";
 import { type Outcome, storableMessage, toAborted } from "./outcome.js";
-import { type CallFacts, type CallState, RUNNING, tailOf, toEntry, toExecution, toRow } from "./record.js";
+import { type CallFacts, type CallState, fromRow, RUNNING, tailOf, toEntry, toExecution, toRow } from "./record.js";
 import { type ContainerTrace, type RunningCall, runningCall } from "./running.js";
 
 /** What a call needs of the open kit. */
@@ -24,8 +26,10 @@ export interface CallRooms {
   readonly registry: SkillRegistry;
   readonly store: Store;
   readonly audit: Audit;
+  readonly events: ExecutionEvents;
   readonly handlers: Handlers;
   readonly limits: SkillLimits;
+  readonly telemetry: CallTelemetry;
   readonly logger: Logger;
   readonly instanceId: string;
   readonly maxBytes: number;
@@ -35,8 +39,15 @@ export interface CallRooms {
   /** The context that a handler gets. */
   createContext(running: RunningCall, skill: { name: string; version: string }, attempt: number): HandlerContext;
   /** Told when a call starts waiting for its place, and when it has ended. */
-  onStart(id: string, deadline: Deadline): unknown;
+  onStart(id: string, started: StartedWork): unknown;
   onEnd(id: string): unknown;
+}
+
+/** A call that was admitted and has not ended. */
+export interface StartedWork {
+  readonly deadline: Deadline | undefined;
+  /** The execution as it would be stored now; `QUEUED` while it waits for its place. */
+  snapshot(): SkillExecution<unknown>;
 }
 
 export interface CallRequest {
@@ -45,6 +56,8 @@ export interface CallRequest {
   readonly caller: Caller;
   /** The call whose handler makes this one, of any kit: its deadline and chain go on. */
   readonly calling: RunningCall | undefined;
+  /** Told the execution's id once nothing refuses the call any more. */
+  readonly onAdmitted?: ((id: string) => void) | undefined;
 }
 
 export interface CallResult {
@@ -61,12 +74,20 @@ export async function performCall(rooms: CallRooms, request: CallRequest): Promi
   rooms.audit.admit();
   const call = new Call(rooms, request);
   try {
-    return await call.perform();
+    const result = await call.perform();
+    call.endWatch(undefined);
+    return result;
   } catch (error) {
-    if (error instanceof SkillError && !call.hasRow) await call.deny(error);
+    try {
+      if (error instanceof SkillError && !call.hasRow) await call.deny(error);
+    } finally {
+      call.endWatch(error);
+    }
     throw error;
   }
 }
+
+const QUEUED: CallState = Object.freeze({ ...RUNNING, status: "QUEUED" });
 
 interface End {
   readonly outcome: Outcome;
@@ -74,7 +95,7 @@ interface End {
   readonly durationMs: number | null;
 }
 
-class Call {
+class Call implements StartedWork {
   readonly #rooms: CallRooms;
   readonly #request: CallRequest;
   readonly #id: string;
@@ -87,14 +108,20 @@ class Call {
   #container: Pick<CallState, "sandbox" | "log"> = RUNNING;
   /** Set when the call has an idempotency key. */
   #requestHash: string | null = null;
+  readonly #watch: CallWatch | undefined;
+  /** How the call ended, or how an earlier one did whose answer it gives. */
+  #ended: Pick<CallState, "status" | "errorCode" | "attempts" | "durationMs"> | undefined;
+  #isReplay = false;
   /** Whether the call has a row: an error before that is a refusal. */
   hasRow = false;
+  deadline: Deadline | undefined;
 
   constructor(rooms: CallRooms, request: CallRequest) {
     this.#rooms = rooms;
     this.#request = request;
     this.#id = rooms.nextId();
     this.#sent = checkJson(request.input);
+    this.#watch = rooms.telemetry.watch(this.#id);
   }
 
   async perform(): Promise<CallResult> {
@@ -108,12 +135,20 @@ class Call {
       if (this.#sent.ok) {
         this.#requestHash = hashRequest(this.#reference, this.#sent.text);
         const earlier = await findEarlier(store, caller.apiKeyId, caller.idempotencyKey, this.#requestHash);
-        if (earlier !== undefined) return replay(earlier);
+        if (earlier !== undefined) {
+          this.#isReplay = true;
+          this.#ended = earlier;
+          return replay(earlier);
+        }
       }
     }
     const runnable = findRunnable(registry, this.#reference, caller.apiKeyId, calling?.chain ?? []);
     this.#runnable = runnable instanceof Promise ? await runnable : runnable;
     return this.#perform(this.#runnable);
+  }
+
+  snapshot(): SkillExecution<unknown> {
+    return this.#stored(this.#facts(this.#sentText, this.#requestHash), this.hasRow ? RUNNING : QUEUED);
   }
 
   /** Leaves a DENIED row, without input and without idempotency key: the key may be used again. */
@@ -126,7 +161,29 @@ class Call {
       errorMessage: storableMessage(error.message),
       finishedAt: new Date().toISOString(),
     };
-    await this.#rooms.audit.commit(toEntry(this.#facts(null, null), state, this.#rooms.maxBytes));
+    const facts = this.#facts(null, null);
+    this.#ended = state;
+    try {
+      await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
+    } finally {
+      this.#tell(facts, state);
+    }
+  }
+
+  /** Tells how the call ended: with `thrown`, or as its row says. */
+  endWatch(thrown: unknown): void {
+    if (this.#watch === undefined) return;
+    const { status = "ERROR", errorCode = null, attempts = 0, durationMs = null } = this.#ended ?? {};
+    const thrownType = thrown instanceof SkillError ? thrown.code : "_OTHER";
+    this.#watch.end({
+      skill: this.#runnable?.skill ?? (this.#reference && { name: this.#reference.name, version: this.#reference.range }),
+      isFound: this.#runnable !== undefined,
+      outcome: status,
+      errorType: thrown === undefined ? errorCode : thrownType,
+      attempts,
+      durationMs,
+      isReplay: this.#isReplay,
+    });
   }
 
   async #perform(runnable: RunnableSkill): Promise<CallResult> {
@@ -136,16 +193,19 @@ class Call {
     if (calling !== undefined) deadline.followDeadline(calling.deadline);
     if (caller.signal !== undefined) deadline.followSignal(caller.signal);
     const place = new Place();
-    this.#rooms.onStart(this.#id, deadline);
+    this.deadline = deadline;
+    this.#rooms.onStart(this.#id, this);
     try {
       const admission = admit(runnable, this.#rooms.handlers, this.#sent);
       const admitted = admission instanceof Promise ? await deadline.race(admission) : admission;
+      this.#request.onAdmitted?.(this.#id);
       const taken = this.#rooms.limits.takePlace(skill, deadline);
-      if (taken !== undefined) place.release = await taken;
+      if (taken !== undefined) place.release = await this.#watchQueue(taken);
       const end = await this.#runGuarded(admitted, deadline, place);
       return await this.#finish(end, this.#requestHash);
     } catch (error) {
       if (this.hasRow || error !== deadline.reason) throw error;
+      this.#request.onAdmitted?.(this.#id);
       // Ended while its input was checked or it waited for a place: the handler never ran, so the idempotency key may be used again.
       return await this.#finish({ outcome: toAborted(error as SkillError), attempts: 0, durationMs: null }, null);
     } finally {
@@ -153,6 +213,12 @@ class Call {
       place.releaseWhenEnded();
       this.#rooms.onEnd(this.#id);
     }
+  }
+
+  #watchQueue(taken: Promise<() => void>): Promise<() => void> {
+    if (this.#watch === undefined) return taken;
+    this.#watch.queue();
+    return taken.finally(() => this.#watch?.leaveQueue());
   }
 
   async #runGuarded(admitted: Admitted, deadline: Deadline, place: Place): Promise<End> {
@@ -171,18 +237,22 @@ class Call {
 
   #begin(): void {
     this.hasRow = true;
-    this.#rooms.audit.put(toEntry(this.#facts(this.#sentText, null), RUNNING, this.#rooms.maxBytes));
+    const facts = this.#facts(this.#sentText, null);
+    this.#rooms.audit.put(toEntry(facts, RUNNING, this.#rooms.maxBytes));
+    this.#tell(facts, RUNNING);
   }
 
   /** With an idempotency key the RUNNING row is committed before the handler starts; that time does not count. */
   async #beginCommitted(requestHash: string, deadline: Deadline): Promise<void> {
     const { store, maxBytes } = this.#rooms;
-    const row = toRow(this.#facts(this.#sentText, requestHash), RUNNING, maxBytes);
+    const facts = this.#facts(this.#sentText, requestHash);
+    const row = toRow(facts, RUNNING, maxBytes);
     deadline.pause();
     const inserted = await store.write(() => insertExecution(row));
     deadline.resume();
     if (!inserted) throw inProgress();
     this.hasRow = true;
+    this.#tell(facts, RUNNING);
   }
 
   #attempt({ runnable, handler, input }: Admitted, deadline: Deadline): Promise<AttemptsResult> {
@@ -191,24 +261,31 @@ class Call {
     const name = `${skill.name}@${skill.version}`;
     const running = this.#running(name, deadline);
     const run = handler.run as (input: unknown, context: HandlerContext) => unknown;
+    const start = (attempt: number) =>
+      runningCall.run(running, () => {
+        const context = createContext(running, skill, attempt);
+        if (attempt === 1) return run(input, context);
+        // A handler may have changed its input: each further attempt gets what the caller sent.
+        return Promise.resolve(parseInput(runnable, handler, JSON.parse(this.#sentText ?? "null"))).then((again) => {
+          if (deadline.reason !== undefined) throw deadline.reason;
+          return run(again.input, context);
+        });
+      });
+    const watch = this.#watch;
     return runAttempts({
       skill: name,
       retry: skill.retry,
       deadline,
       validateOutput: runnable.validateOutput,
       ...(handler.isContainer && { toFailure: toContainerFailure, graceMs: containerGraceMs }),
-      start: (attempt) =>
-        runningCall.run(running, () => {
-          const context = createContext(running, skill, attempt);
-          if (attempt === 1) return run(input, context);
-          // A handler may have changed its input: each further attempt gets what the caller sent.
-          return Promise.resolve(parseInput(runnable, handler, JSON.parse(this.#sentText ?? "null"))).then((again) => {
-            if (deadline.reason !== undefined) throw deadline.reason;
-            return run(again.input, context);
-          });
-        }),
+      start: watch === undefined ? start : (attempt) => watch.within(() => start(attempt)),
       onLateEnd: (thrown) => {
-        const fields = { executionId: this.#id, skill: name, ...(thrown !== undefined && { err: thrown }) };
+        const fields = {
+          executionId: this.#id,
+          requestId: running.requestId,
+          skill: name,
+          ...(thrown !== undefined && { err: thrown }),
+        };
         logger.warn(fields, thrown === undefined ? "a handler ended after its call" : "a handler failed after its call");
       },
     });
@@ -229,7 +306,12 @@ class Call {
       log: this.#container.log,
     };
     this.hasRow = true;
-    await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
+    this.#ended = state;
+    try {
+      await this.#rooms.audit.commit(toEntry(facts, state, this.#rooms.maxBytes));
+    } finally {
+      this.#tell(facts, state);
+    }
     const output = outcome.error === undefined ? outcome.output : null;
     return { execution: toExecution(facts, state, this.#sent.ok ? this.#sent.value : null, output), error };
   }
@@ -237,6 +319,16 @@ class Call {
   /** The input as JSON. */
   get #sentText(): string | null {
     return this.#sent.ok ? this.#sent.text : null;
+  }
+
+  /** Watchers hear of a status, an end once it is committed or could not be. */
+  #tell(facts: CallFacts, state: CallState): void {
+    const { events } = this.#rooms;
+    if (events.isWatched) events.status(this.#id, () => this.#stored(facts, state));
+  }
+
+  #stored(facts: CallFacts, state: CallState): SkillExecution<unknown> {
+    return fromRow(toRow(facts, state, this.#rooms.maxBytes));
   }
 
   #timeoutMs(ofSkill: number | undefined): number {

@@ -1,5 +1,6 @@
 import { SkillError } from "../errors.js";
 import type { HandlerContext, Logger, SandboxRunner } from "../types.js";
+import type { ExecutionEvents } from "./events.js";
 import type { RunningCall } from "./running.js";
 
 /** What a handler may call: the executor of its kit. */
@@ -13,6 +14,7 @@ export function createContext(
   nested: NestedCalls,
   logger: Logger,
   sandbox: SandboxRunner,
+  events: ExecutionEvents,
 ): HandlerContext {
   const { executionId, apiKeyId, sessionId, requestId, deadline } = call;
   const fields = () => ({ executionId, requestId, skill: `${skill.name}@${skill.version}`, attempt });
@@ -33,9 +35,11 @@ export function createContext(
     progress(fraction, message) {
       if (typeof fraction !== "number" || !(fraction >= 0 && fraction <= 1))
         throw new SkillError("INVALID_OPTION", `context.progress() takes a fraction from 0 to 1, got ${String(fraction)}.`);
+      events.progress(executionId, attempt, fraction, message);
       logger.debug({ ...fields(), fraction }, message ?? "progress");
     },
     log(message, more) {
+      events.log(executionId, attempt, message, more);
       logger.info({ ...more, ...fields() }, message);
     },
   };

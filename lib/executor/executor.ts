@@ -3,31 +3,37 @@ import type { ReferenceLike } from "../registry/reference.js";
 import type { SkillRegistry } from "../registry/registry.js";
 import type { ExecutionFilter } from "../store/executions.js";
 import type { Store } from "../store/store.js";
+import type { CallTelemetry } from "../telemetry/call-watch.js";
 import type { CallOptions, Handler, Logger, MaybePromise, SandboxRunner, SkillExecution, SkillHandle } from "../types.js";
 import type { Audit, AuditStats } from "./audit.js";
-import { type CallResult, type CallRooms, performCall } from "./call.js";
+import { type CallResult, type CallRooms, performCall, type StartedWork } from "./call.js";
 import { parseCallOptions } from "./caller.js";
 import { type ContainerServer, createContainerHandler } from "./container.js";
 import { createContext, type NestedCalls } from "./context.js";
-import { type Deadline, MAX_TIMEOUT_MS, validateTimeoutMs } from "./deadline.js";
+import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./deadline.js";
+import { ExecutionEvents } from "./events.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
 import {
+  type ExecutionTree,
   executionNotFound,
   type ListExecutionsFilter,
   readCount,
   readExecution,
   readExecutions,
   readRepeatable,
+  readTree,
 } from "./history.js";
 import { createIdSource } from "./ids.js";
 import { SkillLimits } from "./limits.js";
 import { runningCall } from "./running.js";
+import { type ExecutionStats, readStats, type StatsFilter } from "./statistics.js";
 
 export interface ExecutorConfig {
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
   /** Bytes of an input or output that a row stores. */
   readonly maxBytes: number;
+  readonly telemetry: CallTelemetry;
   readonly logger: Logger;
   /** What handlers run programs in. */
   readonly sandbox: SandboxRunner;
@@ -45,14 +51,26 @@ export interface ExecutorRooms {
   readonly instanceId: string;
 }
 
+/** A call that nothing refuses any more. */
+export interface StartedCall {
+  /** The id of its execution. */
+  readonly id: string;
+  /** Whether this is the answer to an earlier call with the same idempotency key. */
+  readonly isReplay: boolean;
+  /** Settles as `execute()` does. Needs no handler: a rejection that nobody looks at is no unhandled one. */
+  readonly ended: Promise<SkillExecution<unknown>>;
+}
+
 /** Runs skills, each call within its time limit and with a row in the audit. */
 export class SkillExecutor {
+  /** What happens to the calls of this process while they run. @since 0.1.0 */
+  readonly events = new ExecutionEvents();
   readonly #config: ExecutorConfig;
   readonly #open: () => MaybePromise<ExecutorRooms>;
   readonly #handlers: Handlers;
   readonly #limits = new SkillLimits();
   readonly #nextId = createIdSource();
-  readonly #running = new Map<string, Deadline>();
+  readonly #running = new Map<string, StartedWork>();
   readonly #nested: NestedCalls;
   #rooms: CallRooms | undefined;
   #timeoutMs: number;
@@ -98,6 +116,20 @@ export class SkillExecutor {
   }
 
   /**
+   * Starts a skill and does not wait for its end: for callers that need the execution's id while it runs.
+   * @throws what `execute()` throws before the handler starts
+   * @since 0.1.0
+   */
+  start(reference: ReferenceLike, input: unknown, call: CallOptions = {}): Promise<StartedCall> {
+    return new Promise((resolve, reject) => {
+      const onAdmitted = (id: string) => queueMicrotask(() => resolve({ id, isReplay: false, ended }));
+      const ended = this.#call(reference, input, call, onAdmitted).then(({ execution }) => execution);
+      // Only what was not admitted gets to resolve here: the answer of an earlier call.
+      ended.then(({ id }) => queueMicrotask(() => resolve({ id, isReplay: true, ended })), reject);
+    });
+  }
+
+  /**
    * Runs a skill and returns its output.
    * @throws what `execute()` throws; SKILL_FAILED INVALID_OUTPUT SKILL_TIMEOUT SKILL_CANCELLED SHUTTING_DOWN when the work ended so
    * @since 0.1.0
@@ -134,9 +166,35 @@ export class SkillExecutor {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** One execution as stored (redacted and cut), or `undefined`. @since 0.1.0 */
+  /** One execution as stored (redacted and cut), or `undefined`; one that just began as it will be stored. @since 0.1.0 */
   async getExecution(id: string): Promise<SkillExecution<unknown> | undefined> {
-    return readExecution((await this.#opened()).store, id);
+    const { store } = await this.#opened();
+    return (await readExecution(store, id)) ?? this.#running.get(id)?.snapshot();
+  }
+
+  /**
+   * One execution with the calls that its handler made, and theirs, oldest first; `undefined` when there is none. Reads at most 1,000 of the whole
+   * tree that it belongs to, the first ones, and these without input and output.
+   * @since 0.1.0
+   */
+  async getExecutionTree(id: string): Promise<(ExecutionTree & { readonly isCut: boolean }) | undefined> {
+    const { store } = await this.#opened();
+    const execution = await this.getExecution(id);
+    return execution && readTree(store, execution);
+  }
+
+  /**
+   * Executions by status, time and skill, with percentiles of their durations; computed in SQL, over the newest 100,000 of the time.
+   * @throws INVALID_OPTION with status 400
+   * @since 0.1.0
+   */
+  async executionStats(filter: StatsFilter = {}): Promise<ExecutionStats> {
+    return readStats((await this.#opened()).store, filter);
+  }
+
+  /** Whether the execution runs in this process now. @since 0.1.0 */
+  isRunning(id: string): boolean {
+    return this.#running.has(id);
   }
 
   /** Executions as stored, newest first. @throws INVALID_OPTION @since 0.1.0 */
@@ -155,9 +213,14 @@ export class SkillExecutor {
    * @since 0.1.0
    */
   async retry(id: string, call: Pick<CallOptions, "signal" | "timeoutMs" | "requestId"> = {}): Promise<SkillExecution<unknown>> {
+    return (await this.startRetry(id, call)).ended;
+  }
+
+  /** Like `retry()`, without waiting for its end. @since 0.1.0 */
+  async startRetry(id: string, call: Pick<CallOptions, "signal" | "timeoutMs" | "requestId"> = {}): Promise<StartedCall> {
     const { row, input } = await readRepeatable((await this.#opened()).store, id);
     const options = { ...call, apiKeyId: row.api_key_id, sessionId: row.session_id };
-    return this.execute(`${row.skill_name}@${row.skill_version}`, input, options);
+    return this.start(`${row.skill_name}@${row.skill_version}`, input, options);
   }
 
   /**
@@ -166,8 +229,9 @@ export class SkillExecutor {
    * @since 0.1.0
    */
   async cancel(id: string): Promise<void> {
-    const deadline = this.#running.get(id);
-    if (deadline !== undefined) return deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
+    const started = this.#running.get(id);
+    if (started?.deadline !== undefined)
+      return started.deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
     const execution = await this.getExecution(id);
     if (execution === undefined) throw executionNotFound(id);
     const where = execution.finishedAt === null ? "runs in another process" : `has ended as ${execution.status}`;
@@ -183,14 +247,18 @@ export class SkillExecutor {
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.#closed = this.#active === 0;
-    if (this.#closed) return;
+    if (!this.#closed) await this.#drain(graceMs);
+    this.events.close();
+  }
+
+  async #drain(graceMs: number): Promise<void> {
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;
     });
     const timer = setTimeout(
       () => {
         this.#graceOver = true;
-        for (const deadline of this.#running.values()) deadline.abort(endedByShutdown());
+        for (const { deadline } of this.#running.values()) deadline?.abort(endedByShutdown());
       },
       Math.min(graceMs, MAX_TIMEOUT_MS),
     );
@@ -198,7 +266,12 @@ export class SkillExecutor {
     clearTimeout(timer);
   }
 
-  async #call(reference: ReferenceLike, input: unknown, options: CallOptions): Promise<CallResult> {
+  async #call(
+    reference: ReferenceLike,
+    input: unknown,
+    options: CallOptions,
+    onAdmitted?: (id: string) => void,
+  ): Promise<CallResult> {
     const calling = runningCall.getStore();
     const caller = parseCallOptions(options, calling);
     // A handler that ignored its signal may call on long after its call, and handlers of other kits are no part of what is waited for.
@@ -208,7 +281,7 @@ export class SkillExecutor {
     try {
       const opened = this.#opened();
       const rooms = opened instanceof Promise ? await opened : opened;
-      return await performCall(rooms, { reference, input, caller, calling });
+      return await performCall(rooms, { reference, input, caller, calling, onAdmitted });
     } finally {
       if (--this.#active === 0 && this.#closing) {
         this.#closed = true;
@@ -217,9 +290,9 @@ export class SkillExecutor {
     }
   }
 
-  #onStart(id: string, deadline: Deadline): void {
-    this.#running.set(id, deadline);
-    if (this.#graceOver) deadline.abort(endedByShutdown());
+  #onStart(id: string, started: StartedWork): void {
+    this.#running.set(id, started);
+    if (this.#graceOver) started.deadline?.abort(endedByShutdown());
   }
 
   /** No promise once the kit is open and every definition has been tried. */
@@ -229,22 +302,24 @@ export class SkillExecutor {
   }
 
   #toCallRooms({ kit, registry, store, audit, instanceId }: ExecutorRooms): CallRooms {
-    const { maxBytes, maxTimeoutMs, logger, sandbox } = this.#config;
+    const { maxBytes, maxTimeoutMs, telemetry, logger, sandbox } = this.#config;
     this.#rooms ??= {
       kit,
       registry,
       store,
       audit,
+      events: this.events,
       instanceId,
       maxBytes,
       maxTimeoutMs,
+      telemetry,
       logger,
       handlers: this.#handlers,
       limits: this.#limits,
       nextId: this.#nextId,
       defaultTimeoutMs: () => this.#timeoutMs,
-      createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger, sandbox),
-      onStart: (id, deadline) => this.#onStart(id, deadline),
+      createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger, sandbox, this.events),
+      onStart: (id, started) => this.#onStart(id, started),
       onEnd: (id) => this.#running.delete(id),
     };
     return this.#rooms;

@@ -1,6 +1,6 @@
 import { SkillError } from "../errors.js";
 import { suggestion } from "../nearest.js";
-import { countExecutions, type ExecutionFilter, findExecution, listExecutions } from "../store/executions.js";
+import { countExecutions, type ExecutionFilter, findExecution, listExecutions, listNested } from "../store/executions.js";
 import type { ExecutionRow } from "../store/rows.js";
 import type { Store } from "../store/store.js";
 import type { SkillExecution } from "../types.js";
@@ -8,6 +8,7 @@ import { fromRow } from "./record.js";
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
+const MAX_TREE = 1_000;
 
 /** Which executions; all that is given must hold. */
 export interface ListExecutionsFilter extends ExecutionFilter {
@@ -15,6 +16,15 @@ export interface ListExecutionsFilter extends ExecutionFilter {
   readonly cursor?: string | undefined;
   /** At most 1,000. Default 50. */
   readonly limit?: number | undefined;
+  /** Whether inputs, outputs and logs are read; without, the first two are `null`, and logs are left out. Default true. */
+  readonly withData?: boolean | undefined;
+}
+
+/** An execution and the calls made in it. */
+export interface ExecutionTree {
+  readonly execution: SkillExecution<unknown>;
+  /** Oldest first. */
+  readonly children: readonly ExecutionTree[];
 }
 
 const CONDITIONS = {
@@ -31,6 +41,7 @@ const CONDITIONS = {
   createdBefore: true,
   cursor: true,
   limit: true,
+  withData: true,
 } satisfies Record<keyof ListExecutionsFilter, true>;
 
 /** Executions as stored: redacted and cut. */
@@ -49,6 +60,28 @@ export async function readExecutions(store: Store, filter: ListExecutionsFilter)
   return rows.map(fromRow);
 }
 
+/** The tree under an execution; `isCut` when the whole tree that it belongs to has more calls than were read. */
+export async function readTree(
+  store: Store,
+  execution: SkillExecution<unknown>,
+): Promise<ExecutionTree & { readonly isCut: boolean }> {
+  const rows = await store.read(listNested(execution.rootId, MAX_TREE + 1));
+  const byParent = new Map<string, SkillExecution<unknown>[]>();
+  for (const nested of rows.slice(0, MAX_TREE).map(fromRow)) {
+    const parentId = nested.parentId ?? "";
+    // A call is younger than its parent: rows changed by hand cannot make a circle.
+    if (nested.id <= parentId) continue;
+    const siblings = byParent.get(parentId);
+    if (siblings === undefined) byParent.set(parentId, [nested]);
+    else siblings.push(nested);
+  }
+  const grow = (of: SkillExecution<unknown>): ExecutionTree => ({
+    execution: of,
+    children: (byParent.get(of.id) ?? []).map(grow),
+  });
+  return { ...grow(execution), isCut: rows.length > MAX_TREE };
+}
+
 export async function readCount(store: Store, filter: ExecutionFilter): Promise<number> {
   validateFilter(filter);
   return store.read(countExecutions(filter));
@@ -63,12 +96,11 @@ function validateFilter(filter: ListExecutionsFilter): void {
       const hint = suggestion(key, Object.keys(CONDITIONS));
       throw new SkillError("INVALID_OPTION", `Executions have no condition ${JSON.stringify(key.slice(0, 80))}${hint}`);
     }
-    if (key === "limit" || value === undefined || typeof value === "string") continue;
+    if (key === "limit" || value === undefined) continue;
+    if (key === "withData" ? typeof value === "boolean" : typeof value === "string") continue;
     if (key === "status" && Array.isArray(value) && value.every((status) => typeof status === "string")) continue;
-    throw new SkillError(
-      "INVALID_OPTION",
-      `The condition ${key} must be a string${key === "status" ? " or a list of them" : ""}.`,
-    );
+    const wanted = key === "withData" ? "true or false" : `a string${key === "status" ? " or a list of them" : ""}`;
+    throw new SkillError("INVALID_OPTION", `The condition ${key} must be ${wanted}.`);
   }
 }
 

@@ -3,10 +3,26 @@ import { type SkillHead, SYSTEM_OWNER } from "../types.js";
 import type { ParsedReference } from "./reference.js";
 import { SkillVersions } from "./versions.js";
 
+/** Where a page of the list begins: after this version, whether it still exists or not. */
+export interface SkillPosition {
+  readonly name: string;
+  readonly apiKeyId: string;
+  /** Exact. */
+  readonly version: string;
+}
+
+interface Listed {
+  readonly name: string;
+  readonly apiKeyId: string;
+  readonly versions: SkillVersions;
+}
+
 /** Every version that exists, without its content, in memory. What a look-up costs does not depend on how many there are. */
 export class Catalogue {
   readonly #owners = new Map<string, Map<string, SkillVersions>>();
   readonly #byId = new Map<string, SkillHead>();
+  /** In the order of `heads()`; made when first needed, dropped when a name comes or goes. */
+  #listed: readonly Listed[] | undefined;
 
   get size(): number {
     return this.#byId.size;
@@ -31,13 +47,16 @@ export class Catalogue {
     const names = this.#owners.get(head.apiKeyId);
     const versions = names?.get(head.name);
     versions?.remove(head.version);
-    if (versions?.size === 0) names?.delete(head.name);
+    if (versions?.size !== 0) return;
+    this.#listed = undefined;
+    names?.delete(head.name);
     if (names?.size === 0) this.#owners.delete(head.apiKeyId);
   }
 
   clear(): void {
     this.#owners.clear();
     this.#byId.clear();
+    this.#listed = undefined;
   }
 
   /**
@@ -60,26 +79,54 @@ export class Catalogue {
     return this.#owners.get(owner)?.get(name);
   }
 
-  /** Every head that a caller sees, or every head: by name, then owner, then newest first. */
-  heads(caller?: string): SkillHead[] {
-    const found: [string, string, SkillVersions][] = [];
-    for (const [owner, names] of this.#owners) {
-      if (caller !== undefined && owner !== caller && owner !== SYSTEM_OWNER) continue;
-      for (const [name, versions] of names) {
-        if (caller === undefined || this.visible(name, caller) === versions) found.push([name, owner, versions]);
-      }
+  /** Every head that a caller sees, or every head, after a position: by name, then owner, then newest first. */
+  *heads(caller?: string, after?: SkillPosition): Generator<SkillHead, void, undefined> {
+    const listed = this.#sorted();
+    for (let index = after === undefined ? 0 : firstAt(listed, after); index < listed.length; index++) {
+      const { name, apiKeyId, versions } = listed[index] as Listed;
+      if (caller !== undefined && apiKeyId !== caller && apiKeyId !== SYSTEM_OWNER) continue;
+      if (caller !== undefined && this.visible(name, caller) !== versions) continue;
+      const isPosition = name === after?.name && apiKeyId === after.apiKeyId;
+      yield* isPosition ? versions.olderThan(after.version) : versions.heads();
     }
-    found.sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]));
-    return found.flatMap(([, , versions]) => versions.heads());
+  }
+
+  #sorted(): readonly Listed[] {
+    if (this.#listed !== undefined) return this.#listed;
+    const listed: Listed[] = [];
+    for (const [apiKeyId, names] of this.#owners) {
+      for (const [name, versions] of names) listed.push({ name, apiKeyId, versions });
+    }
+    this.#listed = listed.sort(compare);
+    return listed;
   }
 
   #versionsFor({ apiKeyId, name }: SkillHead): SkillVersions {
     const names = this.#owners.get(apiKeyId) ?? new Map<string, SkillVersions>();
     this.#owners.set(apiKeyId, names);
-    const versions = names.get(name) ?? new SkillVersions();
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    const versions = new SkillVersions();
     names.set(name, versions);
+    this.#listed = undefined;
     return versions;
   }
+}
+
+/** The first entry that is at a position's name and owner, or follows them. */
+function firstAt(listed: readonly Listed[], position: SkillPosition): number {
+  let low = 0;
+  let high = listed.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compare(listed[middle] as Listed, position) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function compare(a: Pick<Listed, "name" | "apiKeyId">, b: Pick<Listed, "name" | "apiKeyId">): number {
+  return compareText(a.name, b.name) || compareText(a.apiKeyId, b.apiKeyId);
 }
 
 function compareText(a: string, b: string): number {

@@ -1,4 +1,5 @@
 import type { Skill, SkillDefinition, SkillHead, SkillMode } from "../types.js";
+import type { SkillPosition } from "./catalogue.js";
 import type { SkillUpdate } from "./definition.js";
 import type { SkillFilter } from "./filter.js";
 import type { ReferenceLike } from "./reference.js";
@@ -46,6 +47,12 @@ export interface Registry {
   /** The versions that meet every given condition: by name, then owner, then newest first. @throws INVALID_OPTION */
   list(filter?: SkillFilter): Promise<SkillHead[]>;
   /**
+   * The first `limit` of what `list()` gives that come after a position: that of the last version of the page before. A version that no
+   * longer exists is a position too.
+   * @throws INVALID_OPTION
+   */
+  listPage(filter: SkillFilter, limit: number, after?: SkillPosition): Promise<SkillHead[]>;
+  /**
    * The skill that a reference means, or `undefined` when there is none. An exact reference finds a disabled version too.
    * @throws INVALID_REFERENCE, STORED_SKILL_INVALID
    */
@@ -79,6 +86,7 @@ export function openRegistry(open: () => Promise<Registry>): Registry {
     register: async (...args) => (await open()).register(...args),
     unregister: async (...args) => (await open()).unregister(...args),
     list: async (...args) => (await open()).list(...args),
+    listPage: async (...args) => (await open()).listPage(...args),
     getSkill: async (...args) => (await open()).getSkill(...args),
     getSkillVersions: async (...args) => (await open()).getSkillVersions(...args),
     resolveVersion: async (...args) => (await open()).resolveVersion(...args),

@@ -14,6 +14,7 @@ import {
   type SkillMode,
   SYSTEM_OWNER,
 } from "../types.js";
+import type { SkillPosition } from "./catalogue.js";
 import {
   changeSetting,
   changeVersion,
@@ -29,9 +30,10 @@ import { matchesFilter, type SkillFilter, validateFilter } from "./filter.js";
 import { CatalogueCopy } from "./freshness.js";
 import { toHead, toSkill } from "./head.js";
 import type { RegisterOptions, Registry } from "./public.js";
-import { type ParsedReference, parseNameAndRange, parseReference, type ReferenceLike } from "./reference.js";
+import { isExactVersion, type ParsedReference, parseNameAndRange, parseReference, type ReferenceLike } from "./reference.js";
 import { type RunnableSkill, RunnableSkills } from "./runnable.js";
 
+export type { SkillPosition } from "./catalogue.js";
 export type { SkillUpdate } from "./definition.js";
 export type { SkillFilter } from "./filter.js";
 export { openRegistry, type RegisterOptions, type Registry } from "./public.js";
@@ -118,7 +120,21 @@ export class SkillRegistry implements Registry {
   async list(filter: SkillFilter = {}): Promise<SkillHead[]> {
     validateFilter(filter);
     await this.#copy.ensureFresh();
-    return this.#copy.catalogue.heads(filter.visibleTo).filter((head) => matchesFilter(head, filter));
+    return [...this.#matching(filter)];
+  }
+
+  async listPage(filter: SkillFilter, limit: number, after?: SkillPosition): Promise<SkillHead[]> {
+    if (!Number.isInteger(limit) || limit < 1) throw new SkillError("INVALID_OPTION", "limit must be a whole number from 1.");
+    if (after !== undefined && !isExactVersion(after.version))
+      throw new SkillError("INVALID_OPTION", "after.version must be an exact version.");
+    validateFilter(filter);
+    await this.#copy.ensureFresh();
+    const page: SkillHead[] = [];
+    for (const head of this.#matching(filter, after)) {
+      page.push(head);
+      if (page.length === limit) break;
+    }
+    return page;
   }
 
   async getSkill(reference: ReferenceLike, apiKeyId: string = DEFAULT_CALLER): Promise<Skill | undefined> {
@@ -197,6 +213,16 @@ export class SkillRegistry implements Registry {
    */
   runnable(head: SkillHead): MaybePromise<RunnableSkill> {
     return this.#runnables.get(head);
+  }
+
+  *#matching(filter: SkillFilter, after?: SkillPosition): Generator<SkillHead, void, undefined> {
+    const { name, visibleTo } = filter;
+    // No owner is empty: this is before the first version of the name.
+    const start = name === undefined || after?.name === name ? after : { name, apiKeyId: "", version: "0.0.0" };
+    for (const head of this.#copy.catalogue.heads(visibleTo, start)) {
+      if (name !== undefined && head.name !== name) return;
+      if (matchesFilter(head, filter)) yield head;
+    }
   }
 
   async #change(key: VersionKey, change: SkillChange): Promise<SkillHead> {

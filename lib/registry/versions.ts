@@ -28,6 +28,12 @@ export class SkillVersions {
     return this.#versions.map(({ head }) => head);
   }
 
+  /** Newest first; the version itself need not exist. */
+  olderThan(version: string): SkillHead[] {
+    const at = this.#position(new semver.SemVer(version));
+    return this.heads().slice(this.#exact.has(version) ? at + 1 : at);
+  }
+
   get(version: string): SkillHead | undefined {
     return this.#exact.get(version);
   }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SkillError } from "../errors.js";
+import { traceContainer } from "../telemetry/sandbox-span.js";
+import { createTracing } from "../telemetry/tracing.js";
 import type { ContainerSpec, Logger, SandboxConfig, SandboxResult, SandboxStats } from "../types.js";
 import { createAdmission } from "./admission.js";
 import { type Calls, createCalls } from "./calls.js";
@@ -115,18 +117,21 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     if (closing !== null) throw new SkillError("SHUTTING_DOWN", "The sandbox is closed.");
   };
   const calls = createCalls();
+  const tracing = createTracing();
 
   return {
     async run(image, command, env = {}, config = {}) {
       refuseWhenClosed();
       const request = parseRun(image, command, env, config, defaults);
       sweeper.start();
-      return calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...config, signal } }));
+      const work = () => calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...config, signal } }));
+      return traceContainer(tracing, image, work, (result) => result);
     },
     async serve(spec, input, options) {
       refuseWhenClosed();
       sweeper.start();
-      return calls.track(options.signal, (signal) => serveSkill(server, spec, input, { ...options, signal }));
+      const work = () => calls.track(options.signal, (signal) => serveSkill(server, spec, input, { ...options, signal }));
+      return traceContainer(tracing, spec.image, work, (reply) => reply.result);
     },
     async prepare(spec, owner, skillId) {
       refuseWhenClosed();

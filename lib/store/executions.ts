@@ -57,17 +57,57 @@ export interface ExecutionPage {
   /** The last id of the page before: only older ones follow. */
   readonly cursor?: string | undefined;
   readonly limit: number;
+  /** Whether inputs, outputs and logs are read; without, they are null. Default true. */
+  readonly withData?: boolean | undefined;
 }
+
+const columnsWithoutData = [
+  "id",
+  "skill_id",
+  "skill_name",
+  "skill_version",
+  "api_key_id",
+  "session_id",
+  "request_id",
+  "parent_id",
+  "root_id",
+  "instance_id",
+  "status",
+  "input_state",
+  "output_state",
+  "error_code",
+  "error_message",
+  "attempts",
+  "duration_ms",
+  "idempotency_key",
+  "request_hash",
+  "created_at",
+  "finished_at",
+  "sandbox",
+] as const satisfies readonly (keyof ExecutionRow)[];
 
 /** Newest first. */
 export function* listExecutions(filter: ExecutionFilter & ExecutionPage): Operation<ExecutionRow[]> {
-  const { cursor, limit } = filter;
-  let query = db
-    .selectFrom("skill_executions")
-    .selectAll()
-    .where((eb) => eb.and(conditions(eb, filter)));
+  const { cursor, limit, withData = true } = filter;
+  let query = db.selectFrom("skill_executions").where((eb) => eb.and(conditions(eb, filter)));
   if (cursor !== undefined) query = query.where("id", "<", cursor);
-  return yield* all(query.orderBy("id", "desc").limit(limit));
+  const page = query.orderBy("id", "desc").limit(limit);
+  if (withData) return yield* all(page.selectAll());
+  return (yield* all(page.select(columnsWithoutData))).map(withoutData);
+}
+
+/** The calls made in the handlers of a tree, whose root is not among them: oldest first, without inputs and outputs. */
+export function* listNested(rootId: string, limit: number): Operation<ExecutionRow[]> {
+  const rows = yield* all(
+    db
+      .selectFrom("skill_executions")
+      .select(columnsWithoutData)
+      .where("root_id", "=", rootId)
+      .where("parent_id", "is not", null)
+      .orderBy("id")
+      .limit(limit),
+  );
+  return rows.map(withoutData);
 }
 
 /** Ignores the page. */
@@ -96,7 +136,12 @@ export function* pruneExecutions(beforeIso: string, limit: number): Operation<nu
   );
 }
 
-function conditions(eb: ExpressionBuilder<Tables, "skill_executions">, filter: ExecutionFilter): Expression<SqlBool>[] {
+function withoutData(row: Omit<ExecutionRow, "input" | "output" | "log">): ExecutionRow {
+  return { ...row, input: null, output: null, log: null };
+}
+
+/** What holds of the executions that a filter means. */
+export function conditions(eb: ExpressionBuilder<Tables, "skill_executions">, filter: ExecutionFilter): Expression<SqlBool>[] {
   const found: Expression<SqlBool>[] = [];
   for (const [field, column] of equalColumns) {
     const value = filter[field];

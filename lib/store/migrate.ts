@@ -45,12 +45,32 @@ export function rollback(connection: SqliteConnection): void {
   } catch {}
 }
 
+/** Which migrations a database has, in the order of their names. */
+export interface MigrationState {
+  readonly applied: readonly string[];
+  /** Of this version, and not applied. */
+  readonly pending: readonly string[];
+  /** Applied, and of a newer version. */
+  readonly newer: readonly string[];
+}
+
+/** Looked at without a lock. */
+export function readMigrations(connection: SqliteConnection): MigrationState {
+  const known = Object.keys(migrations).sort();
+  const tables = connection.prepare("select name from sqlite_master where type = 'table' and name = ?");
+  if (tables.all([names.migrationTableName]).length === 0) return { applied: [], pending: known, newer: [] };
+  const rows = connection.prepare(`select name from ${names.migrationTableName} order by name`).all([]);
+  const applied = rows.map((row) => String(row.name));
+  return {
+    applied,
+    pending: known.filter((name) => !applied.includes(name)),
+    newer: applied.filter((name) => !known.includes(name)),
+  };
+}
+
 /** Looked at without a lock, so that a process starts while another one is writing. */
 function isCurrent(connection: SqliteConnection): boolean {
-  const tables = connection.prepare("select name from sqlite_master where type = 'table' and name = ?");
-  if (tables.all([names.migrationTableName]).length === 0) return false;
-  const applied = connection.prepare(`select name from ${names.migrationTableName}`).all([]);
-  const newer = applied.map((row) => String(row.name)).filter((name) => !Object.hasOwn(migrations, name));
+  const { pending, newer } = readMigrations(connection);
   if (newer.length > 0) {
     throw new SkillError(
       "STORE_INVALID",
@@ -58,7 +78,7 @@ function isCurrent(connection: SqliteConnection): boolean {
         "Update express-skills here, or use another database.",
     );
   }
-  return applied.length === Object.keys(migrations).length;
+  return pending.length === 0;
 }
 
 function createMigrator(connection: SqliteConnection): Migrator {

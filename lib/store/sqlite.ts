@@ -34,7 +34,7 @@ export async function openSqlite(config: StoreConfig, loaders?: readonly SqliteD
     return createSqliteStore(opened, file);
   } catch (error) {
     connection?.close();
-    throw openError(error, file);
+    throw toOpenError(error, file);
   }
 }
 
@@ -48,7 +48,8 @@ function configure(connection: SqliteConnection, durability: StoreConfig["durabi
   connection.exec("PRAGMA journal_size_limit = 67108864");
 }
 
-function openError(error: unknown, file: string): SkillError {
+/** Why a database cannot be opened. */
+export function toOpenError(error: unknown, file: string): SkillError {
   // What never worked needs the operator, while the same fault of a database in use may pass.
   const denied = sqliteFault(error) === "denied";
   const known = denied ? error : toStoreError(error, file);

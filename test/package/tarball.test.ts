@@ -7,6 +7,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { run } from "./run.js";
 import { packTarball, root, type Tarball } from "./tarball.js";
 
+const PAGE = "dist/middleware/dashboard/page/";
+
 let folder: string;
 let tarball: Tarball;
 
@@ -19,7 +21,21 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 test("the tarball holds the built package and its documents, and nothing else", () => {
   const documents = tarball.files.filter((file) => !file.startsWith("dist/"));
   expect(documents.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
-  expect(tarball.files.filter((file) => !/\.(js|d\.ts|md|json)$|LICENSE$/.test(file))).toEqual([]);
+  const code = tarball.files.filter((file) => !file.startsWith(PAGE));
+  expect(code.filter((file) => !/\.(js|d\.ts|md|json)$|LICENSE$/.test(file))).toEqual([]);
+});
+
+test("the dashboard's page is built into the tarball, with the licences of what it bundles", () => {
+  const page = tarball.files
+    .filter((file) => file.startsWith(PAGE))
+    .map((file) => file.slice(PAGE.length).replace(/-[\w-]+\./, "-HASH."));
+  expect(page.sort()).toEqual([
+    "assets/icon-HASH.svg",
+    "assets/index-HASH.css",
+    "assets/index-HASH.js",
+    "index.html",
+    "licenses.md",
+  ]);
 });
 
 test("publint finds nothing wrong with it", async () => {

@@ -32,7 +32,9 @@ function requireFreshBuild(): void {
 
 function newestSource(): number {
   const entries = ["lib", "middleware"].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()),
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter(
+      (entry) => entry.isFile() && !entry.name.endsWith(".png"),
+    ),
   );
   return Math.max(...entries.map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs));
 }

@@ -28,7 +28,7 @@ describe("the audit", () => {
     for (const { id, input } of executions)
       expect(await other.executor.getExecution(id)).toMatchObject({ status: "SUCCESS", output: input });
     expect(await other.executor.countExecutions({ status: "SUCCESS" })).toBe(500);
-    expect(kit.executor.auditStats()).toEqual({ waiting: 0, written: expect.any(Number), lost: 0, failing: false });
+    expect(kit.executor.auditStats()).toEqual({ waiting: 0, written: expect.any(Number), lost: 0, lagMs: 0, failing: false });
   });
 
   test("shows a call as RUNNING while its handler runs", async () => {

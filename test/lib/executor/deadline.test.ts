@@ -31,7 +31,7 @@ describe("a handler that does not finish in time", () => {
     stuck.open();
     await until(() => kit.logged.some((line) => line.message === "a handler ended after its call"));
     expect(kit.logged).toContainEqual(
-      expect.objectContaining({ level: "warn", fields: { executionId: execution.id, skill: "deaf@1.0.0" } }),
+      expect.objectContaining({ level: "warn", fields: { executionId: execution.id, requestId: null, skill: "deaf@1.0.0" } }),
     );
     expect(await kit.executor.getExecution(execution.id)).toMatchObject({ status: "TIMEOUT", output: null });
   });

@@ -168,9 +168,23 @@ describe("owners", () => {
   });
 
   test("a caller sees own skills and those of system under other names", () => {
-    expect(catalogue.heads("own").map(({ id }) => id)).toEqual(["own a@1.0.0", "own b@1.0.0"]);
-    expect(catalogue.heads("anyone").map(({ id }) => id)).toEqual(["system a@2.0.0", "system b@1.0.0"]);
-    expect(catalogue.heads()).toHaveLength(5);
+    expect([...catalogue.heads("own")].map(({ id }) => id)).toEqual(["own a@1.0.0", "own b@1.0.0"]);
+    expect([...catalogue.heads("anyone")].map(({ id }) => id)).toEqual(["system a@2.0.0", "system b@1.0.0"]);
+    expect([...catalogue.heads()]).toHaveLength(5);
+  });
+
+  test("the list goes on after a position, also after a version that does not exist", () => {
+    const many = catalogueOf(...["b@1.0.0", "b@10.0.0", "b@9.0.0", "a@1.0.0", "c@1.0.0"].map((id) => head(id)));
+    const namesAfter = (version: string, name = "b", apiKeyId = "system") =>
+      [...many.heads(undefined, { name, apiKeyId, version })].map(({ name, version }) => `${name}@${version}`);
+    expect(namesAfter("10.0.0")).toEqual(["b@9.0.0", "b@1.0.0", "c@1.0.0"]);
+    expect(namesAfter("9.5.0")).toEqual(["b@9.0.0", "b@1.0.0", "c@1.0.0"]);
+    expect(namesAfter("1.0.0", "b", "nobody")).toEqual(["b@10.0.0", "b@9.0.0", "b@1.0.0", "c@1.0.0"]);
+    expect(namesAfter("1.0.0", "c")).toEqual([]);
+    many.put(head("bb@1.0.0"));
+    expect(namesAfter("1.0.0")).toEqual(["bb@1.0.0", "c@1.0.0"]);
+    many.remove("system bb@1.0.0");
+    expect(namesAfter("1.0.0")).toEqual(["c@1.0.0"]);
   });
 
   test("names and owners that exist on every object are only names", () => {

@@ -1,0 +1,30 @@
+import { createSkills, type SkillsKit } from "../skills.js";
+import type { Logger } from "../types.js";
+import type { CommandContext, CommonOptions } from "./command.js";
+import { databaseOf, requireDatabase } from "./database.js";
+import { noteLogger } from "./note-logger.js";
+
+const GRACE_MS = 2_000;
+
+export interface WithKitOptions {
+  readonly logger?: Logger;
+  /** Whether the database is made when it is not there. Default false. */
+  readonly mayMakeDatabase?: boolean;
+}
+
+/** Does work with a kit on the command's database, and closes it however that ends. */
+export async function withKit<T>(
+  context: CommandContext,
+  options: CommonOptions,
+  work: (kit: SkillsKit) => Promise<T>,
+  { logger = noteLogger(context.terminal), mayMakeDatabase = false }: WithKitOptions = {},
+): Promise<T> {
+  const database = databaseOf(context, options);
+  requireDatabase(database, mayMakeDatabase);
+  const kit = createSkills({ database, logger });
+  try {
+    return await work(kit);
+  } finally {
+    await kit.close({ graceMs: context.signal.aborted ? 0 : GRACE_MS });
+  }
+}

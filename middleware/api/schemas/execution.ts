@@ -1,0 +1,84 @@
+import type { ExecutionStatus } from "../../../lib/index.js";
+
+export const statuses = [
+  "QUEUED",
+  "RUNNING",
+  "SUCCESS",
+  "ERROR",
+  "TIMEOUT",
+  "CANCELLED",
+  "INTERRUPTED",
+  "DENIED",
+] as const satisfies readonly ExecutionStatus[];
+
+const text = { type: "string" };
+const textOrNull = { type: ["string", "null"] };
+const time = { type: "string", format: "date-time" };
+
+const summaryProperties = {
+  id: { type: "string", format: "uuid", description: "UUIDv7 (RFC 9562): sorts by time." },
+  skillId: { ...textOrNull, description: "`null` when the call was refused before a skill was found." },
+  skillName: text,
+  skillVersion: { ...text, description: "The version that ran; what the caller wrote when none was found." },
+  apiKeyId: { ...text, description: "The owner." },
+  sessionId: textOrNull,
+  requestId: textOrNull,
+  parentId: { ...textOrNull, description: "The execution whose handler made this call." },
+  rootId: { ...text, description: "The first execution of the tree." },
+  status: { type: "string", enum: statuses },
+  errorCode: textOrNull,
+  errorMessage: { ...textOrNull, description: "For callers, internal errors have the text that every occurrence has." },
+  attempts: { type: "integer", minimum: 0, description: "How often the handler was started." },
+  durationMs: {
+    type: ["number", "null"],
+    minimum: 0,
+    description: "With all attempts; `null` while it runs or when it never ran.",
+  },
+  createdAt: time,
+  finishedAt: { type: ["string", "null"], format: "date-time" },
+  sandbox: { type: ["object", "null"], description: "Facts of the container, when the skill ran in one." },
+};
+
+const { sandbox: _optional, ...required } = summaryProperties;
+const data = {
+  input: { description: "Any JSON. In stored executions redacted, and cut when it is large; `null` for a refused call." },
+  output: { description: "Any JSON; `null` without success." },
+};
+
+const summary = { type: "object", properties: summaryProperties, required: Object.keys(required), additionalProperties: false };
+const whole = {
+  type: "object",
+  properties: { ...summaryProperties, ...data },
+  required: [...Object.keys(required), ...Object.keys(data)],
+  additionalProperties: false,
+};
+const children = { type: "array", items: { $ref: "#/components/schemas/ExecutionNode" } };
+
+/** What executions look like. */
+export const executionSchemas = {
+  Execution: whole,
+  ExecutionSummary: summary,
+  ExecutionPage: {
+    type: "object",
+    properties: {
+      items: { type: "array", items: { $ref: "#/components/schemas/ExecutionSummary" } },
+      nextCursor: { type: ["string", "null"], description: "For the next page; `null` on the last." },
+    },
+    required: ["items", "nextCursor"],
+    additionalProperties: false,
+  },
+  ExecutionNode: {
+    ...summary,
+    properties: { ...summaryProperties, children },
+    required: [...summary.required, "children"],
+  },
+  ExecutionTree: {
+    type: "object",
+    properties: {
+      root: { ...whole, properties: { ...whole.properties, children }, required: [...whole.required, "children"] },
+      isCut: { type: "boolean", description: "Whether the tree has more calls than were read." },
+    },
+    required: ["root", "isCut"],
+    additionalProperties: false,
+  },
+} as const;

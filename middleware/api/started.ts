@@ -1,0 +1,38 @@
+import type { SkillExecution, StartedCall } from "../../lib/index.js";
+import type { WaitPreference } from "./prefer.js";
+import type { ApiReply, ApiRequest } from "./route.js";
+import { showExecution } from "./show.js";
+
+/** The answer to a call: its execution once it has ended, or where it will be found when that is not soon enough for the client. */
+export async function replyToStarted(
+  { kit, caller, link }: Pick<ApiRequest, "kit" | "caller" | "link">,
+  { id, isReplay, ended }: StartedCall,
+  preference: WaitPreference | undefined,
+): Promise<ApiReply> {
+  const headers = { Location: link(`executions/${id}`) };
+  const applied = preference === undefined ? {} : { "Preference-Applied": preference.applied };
+  const execution = preference === undefined ? await ended : await endedWithin(ended, preference.waitS * 1_000);
+  if (execution !== undefined) {
+    const status = isReplay ? 200 : 201;
+    return { status, body: showExecution(caller, execution), headers: { ...headers, ...applied } };
+  }
+  const begun = await kit.executor.getExecution(id);
+  // Ended just now, with an audit that keeps no rows.
+  const body = begun ?? (await ended);
+  return { status: 202, body: showExecution(caller, body), headers: { ...headers, ...applied } };
+}
+
+async function endedWithin(
+  ended: Promise<SkillExecution<unknown>>,
+  waitMs: number,
+): Promise<SkillExecution<unknown> | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, waitMs, undefined);
+  });
+  try {
+    return await Promise.race([ended, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,112 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { openStore } from "../../../lib/store/open.js";
+import { temporaryFolder, until } from "../../fixtures/kit.js";
+
+/** The built program, as npm installs it. */
+export const bin = fileURLToPath(new URL("../../../dist/lib/cli/bin.js", import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly ended: Promise<Ended>;
+  /** What it printed so far. */
+  output(): string;
+  /** Waits until it has printed a text. */
+  printed(text: string | RegExp): Promise<void>;
+}
+
+export interface CommandLine {
+  readonly folder: string;
+  /** The database that it works on by default. */
+  readonly file: string;
+  write(name: string, content: unknown): string;
+  /** Runs a command to its end. */
+  run(...words: string[]): Promise<Ended>;
+  start(words: readonly string[], environment?: NodeJS.ProcessEnv): Running;
+}
+
+/** Starting a process takes long on a machine that is busy with other tests. */
+export const timeout = 90_000;
+
+/** Makes the database, without a process. */
+export async function makeDatabase({ file }: CommandLine): Promise<void> {
+  const store = await openStore({ database: file, durability: "process" });
+  await store.close();
+}
+
+/** The command line in an empty folder. */
+export function commandLine(): CommandLine {
+  if (!existsSync(bin)) throw new Error("The command line is not built: run `npm run build`.");
+  const folder = temporaryFolder();
+  const start: CommandLine["start"] = (words, environment = {}) => {
+    const { SKILLS_DATABASE: _, NO_COLOR: __, ...inherited } = process.env;
+    const env = { ...inherited, ...environment };
+    const child = spawn(process.execPath, [bin, ...words], { cwd: folder, env, stdio: "pipe" });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return watch(child);
+  };
+  return {
+    folder,
+    file: join(folder, "skills.db"),
+    write(name, content) {
+      const path = join(folder, name);
+      writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+      return path;
+    },
+    run(...words) {
+      const { child, ended } = start(words);
+      child.stdin.end();
+      return ended;
+    },
+    start,
+  };
+}
+
+function watch(child: Running["child"]): Running {
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (chunk: string) => {
+      output[name] += chunk;
+    });
+  }
+  // It may not read what it is given.
+  child.stdin.on("error", () => {});
+  const all = () => output.stdout + output.stderr;
+  return {
+    child,
+    ended: once(child, "close").then(([code]) => ({ ...output, code: code as number | null })),
+    output: all,
+    printed: (text) => until(() => (typeof text === "string" ? all().includes(text) : text.test(all())), 60_000),
+  };
+}
+
+/** A module of handlers: one that counts with progress and log lines, one that fails, one that never ends by itself. */
+export const handlers = `
+export default (kit) => {
+  kit.define({
+    name: "count", version: "1.2.0", description: "Counts", tags: ["numbers"],
+    schema: { type: "object", properties: { n: { type: "integer" } } },
+    handler: ({ n = 1 }, context) => {
+      for (let step = 1; step <= n; step++) context.progress(step / n, "step " + step);
+      context.log("counted", { n });
+      return { n };
+    },
+  });
+  kit.define({ name: "fails", schema: {}, handler: () => { throw new Error("no such \\u001b[31mthing"); } });
+  kit.define({ name: "waits", schema: {}, handler: (_, context) => {
+    console.error("waiting");
+    return new Promise((_, reject) => context.signal.addEventListener("abort", () => reject(context.signal.reason)));
+  } });
+};
+`;
