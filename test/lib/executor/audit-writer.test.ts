@@ -38,7 +38,7 @@ describe("an entry that cannot become a row", () => {
     expect(await bad).toBeInstanceOf(RangeError);
     expect(await statusOf("good")).toBe("SUCCESS");
     await writer.close();
-    expect(writer.stats()).toEqual({ waiting: 0, written: 1, lost: 2, failing: false });
+    expect(writer.stats()).toEqual({ waiting: 0, written: 1, lost: 2, lagMs: 0, failing: false });
     expect(lines.map((line) => line.message)).toEqual(["an audit row could not be made", "an audit row could not be made"]);
   });
 
@@ -94,7 +94,7 @@ test("the end of a call takes the place of its start: one row, written once", as
   writer.put(entryOf("a", RUNNING));
   await writer.commit(entryOf("a", SUCCESS));
   expect(await statusOf("a")).toBe("SUCCESS");
-  expect(writer.stats()).toEqual({ waiting: 0, written: 1, lost: 0, failing: false });
+  expect(writer.stats()).toEqual({ waiting: 0, written: 1, lost: 0, lagMs: 0, failing: false });
 });
 
 describe("while the database is locked", () => {
