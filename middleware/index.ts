@@ -83,6 +83,7 @@ export {
   sandboxRunner,
   skillExecutor,
   skillRegistry,
+  suggestion,
 } from "../lib/index.js";
 export type { SkillsApiOptions } from "./api/options.js";
 export type { ApiIdentity, ApiRole, Authorize } from "./api/roles.js";

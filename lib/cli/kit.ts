@@ -21,7 +21,8 @@ export async function withKit<T>(
 ): Promise<T> {
   const database = databaseOf(context, options);
   requireDatabase(database, mayMakeDatabase);
-  const kit = createSkills({ database, logger });
+  // A command is over before a container that it started ahead could serve.
+  const kit = createSkills({ database, logger, sandbox: { maxSlots: 0 } });
   try {
     return await work(kit);
   } finally {
