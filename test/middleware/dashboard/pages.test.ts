@@ -51,7 +51,7 @@ const PICTURES = [
   "overview-phone-light",
 ];
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 240_000;
 
 describe.each(Object.entries(LOOKS))("%s", (look, options) => {
   test("every page is whole, accessible and fits", { timeout: LIMIT_MS }, async () => {
@@ -67,16 +67,18 @@ describe.each(Object.entries(LOOKS))("%s", (look, options) => {
       },
       { name: "failed", hash: `#/executions/${failed.id}`, heading: "sendReminder@1.0.3", shows: ["550 no such user"] },
     ];
-    const inContainer = engine === undefined ? [] : [await containerStop(kit)];
     const visited = await visit(url, options);
-    for (const stop of [...STOPS, ...executions, ...inContainer]) {
+    const lookAt = async (stop: Stop) => {
       await goTo(visited.page, stop.hash, stop.heading);
       for (const text of stop.shows) await visited.page.getByText(text).filter({ visible: true }).first().waitFor();
       await settle(visited.page);
       await picture(visited.page, `${stop.name}-${look}`);
       expect(await seriousFindings(visited.page), stop.name).toEqual([]);
       expect(await overflow(visited.page), `${stop.name} is wider than the window`).toBeLessThanOrEqual(0);
-    }
+    };
+    for (const stop of [...STOPS, ...executions]) await lookAt(stop);
+    // Last, since a container's first start would be all that the charts of the pictures show.
+    if (engine !== undefined) await lookAt(await containerStop(kit));
     expectNoComplaints(visited);
   });
 });
