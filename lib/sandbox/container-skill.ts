@@ -45,36 +45,49 @@ export function resolveEnv(
 
 const shortestSecret = 4;
 
-/** The result without the server's variables in its standard error, which is kept as a log and quoted in errors. */
-export function hideSecrets(spec: ContainerSpec, result: SandboxResult, server: NodeJS.ProcessEnv): SandboxResult {
-  let { stderr } = result;
-  for (const value of Object.values(spec.env ?? {})) {
-    const secret = typeof value === "string" ? "" : (server[value.fromEnv] ?? "");
-    // What is shorter is no secret, and would tear the text to pieces.
-    if (secret.length >= shortestSecret) stderr = stderr.replaceAll(secret, "[redacted]");
-  }
-  return stderr === result.stderr ? result : { ...result, stderr };
+/** Takes the server's variables out of a text; `isCut` when the text was cut off at its end, perhaps in the middle of one. */
+export type Hide = (text: string, isCut: boolean) => string;
+
+/** Hides the values that a skill's container was given of the server's variables, in what is kept as a log or quoted in errors. */
+export function createHiding(spec: ContainerSpec, env: Readonly<Record<string, string>>): Hide {
+  const values = Object.entries(spec.env ?? {}).flatMap(([name, value]) => (typeof value === "string" ? [] : [env[name] ?? ""]));
+  // What is shorter is no secret, and would tear the text to pieces. The longest first: others can be part of it.
+  const secrets = values.filter((value) => value.length >= shortestSecret).sort((a, b) => b.length - a.length);
+  return (text, isCut) => {
+    const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
+    if (!isCut) return hidden;
+    const cut = Math.max(0, ...secrets.map((secret) => lengthOfBeginning(secret, hidden)));
+    return cut < shortestSecret ? hidden : `${hidden.slice(0, -cut)}[redacted]`;
+  };
+}
+
+/** How much of the secret's beginning the text ends with. */
+function lengthOfBeginning(secret: string, text: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length > 0; length--)
+    if (text.endsWith(secret.slice(0, length))) return length;
+  return 0;
 }
 
 /** Turns the end of a skill's container into its output, or into an error that says what the program did wrong. */
-export function readReply(spec: ContainerSpec, result: SandboxResult): ContainerReply {
-  const error = failureOf(spec, result);
+export function readReply(spec: ContainerSpec, end: SandboxResult, hide: Hide): ContainerReply {
+  const result = { ...end, stderr: hide(end.stderr, end.stderrTruncated) };
+  const quote = () => JSON.stringify(hide(result.stdout, result.stdoutTruncated).slice(0, shownCharacters));
+  const error = failureOf(spec, result, quote);
   if (error !== null) return { output: null, error, result };
   if (spec.output === "text") return { output: result.stdout, error: null, result };
   try {
     return { output: JSON.parse(result.stdout), error: null, result };
   } catch {
-    const shown = result.stdout === "" ? "nothing" : JSON.stringify(result.stdout.slice(0, 200));
+    const shown = result.stdout === "" ? "nothing" : quote();
     const what = spec.reply === "line" ? "a line of JSON" : "one JSON document";
-    return {
-      output: null,
-      error: new SkillError("INVALID_OUTPUT", `The program must print ${what}; it printed ${shown}.`),
-      result,
-    };
+    const message = `The program must print ${what}; it printed ${shown}.`;
+    return { output: null, error: new SkillError("INVALID_OUTPUT", message), result };
   }
 }
 
-function failureOf(spec: ContainerSpec, result: SandboxResult): SkillError | null {
+const shownCharacters = 200;
+
+function failureOf(spec: ContainerSpec, result: SandboxResult, quote: () => string): SkillError | null {
   if (result.timedOut) return new SkillError("SKILL_TIMEOUT", "The container was ended at its time limit.");
   if (result.aborted) return new SkillError("SKILL_CANCELLED", "The container was ended because the call was cancelled.");
   if (result.killed) {
@@ -93,7 +106,7 @@ function failureOf(spec: ContainerSpec, result: SandboxResult): SkillError | nul
   }
   // With an exit code the program has ended, and its line never came.
   if (spec.reply === "line" && result.exitCode !== null) {
-    const shown = result.stdout === "" ? "" : ` after ${JSON.stringify(result.stdout.slice(0, 200))}`;
+    const shown = result.stdout === "" ? "" : ` after ${quote()}`;
     return new SkillError("INVALID_OUTPUT", `The program ended before it had printed a whole line${shown}.`);
   }
   return null;

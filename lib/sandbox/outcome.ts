@@ -147,6 +147,15 @@ const cures: readonly (readonly [RegExp, string])[] = [
   [/unknown runtime|invalid runtime|runtime .* not found/i, "Install the runtime, or leave out the option runtime."],
   [/network .* not found|unable to find network/i, "Create the network, or name another one."],
   [/no space left/i, "Free disk space for the engine."],
+  [/controller.* not available/i, "Delegate the cgroup controllers to the engine's user (systemd: Delegate=yes)."],
+  [
+    /subuid|subgid|enough IDs available/i,
+    "Give the engine's user more ids: usermod --add-subuids --add-subgids, then podman system migrate.",
+  ],
+  [
+    /clone: operation not permitted|final child's pid|unshare: operation not permitted/i,
+    "The kernel lacks the namespaces that containers need, or does not permit them to this user (sysctl user.max_user_namespaces).",
+  ],
   [/cgroup/i, "The engine cannot use this machine's cgroups: see the engine's own documentation."],
   [/seccomp/i, "The kernel or the engine lacks seccomp."],
 ];

@@ -8,6 +8,8 @@ export interface Removal {
    * removal is then repeated.
    */
   remove(engine: Engine, name: string, doubtful: boolean): void;
+  /** Whether it is still to be removed. */
+  has(name: string): boolean;
   /** Resolves when nothing is left to remove. */
   settled(): Promise<void>;
   readonly waiting: number;
@@ -60,6 +62,7 @@ export function createRemoval(): Removal {
       else known.doubtful ||= doubtful;
       working ??= work();
     },
+    has: (name) => entries.has(name),
     async settled() {
       hurry.abort();
       while (working !== null) await working;
