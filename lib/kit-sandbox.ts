@@ -1,5 +1,6 @@
 import { SkillError } from "./errors.js";
 import { runningCall } from "./executor/running.js";
+import { isSomethingLeft } from "./sandbox/leftovers.js";
 import type { SandboxOptions } from "./sandbox/options.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
 import type { SandboxConfig, SandboxRunner, Skill } from "./types.js";
@@ -15,6 +16,8 @@ export interface KitSandbox {
   drain(skillId: string): void;
   /** Ends what was started ahead for all skills, and starts nothing ahead any more. */
   endSlots(): void;
+  /** Removes in the background what a killed process of this application left; asks for no engine when it left nothing. */
+  recover(): void;
   /** Ends what runs, and removes every container. */
   close(): Promise<void>;
 }
@@ -44,6 +47,14 @@ export function createKitSandbox(options: SandboxOptions): KitSandbox {
     },
     drain: (skillId) => sandbox?.drainSkill(skillId),
     endSlots: () => sandbox?.endSlots(),
+    recover() {
+      isSomethingLeft(options).then(
+        (isLeft) => {
+          if (isLeft && !closed) use().recover();
+        },
+        () => {},
+      );
+    },
     async close() {
       closed = true;
       await sandbox?.close({ graceMs: 0 });

@@ -131,6 +131,7 @@ async function openKit(config: SkillsConfig, kit: SkillsKit, sandbox: KitSandbox
     });
     await registry.open();
     await instance.open();
+    sandbox.recover();
     return { kit, store, registry, instanceId: instance.id, ...startAudit(store, config, instance) };
   } catch (error) {
     await store.close();

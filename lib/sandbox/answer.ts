@@ -1,5 +1,5 @@
 import type { SandboxResult } from "../types.js";
-import type { Input } from "./container.js";
+import type { Input } from "./input.js";
 import type { LiveLines } from "./live-lines.js";
 import { answeredResult, decideOutcome } from "./outcome.js";
 import type { StartedContainer } from "./start-container.js";

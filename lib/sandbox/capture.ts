@@ -14,26 +14,32 @@ export interface Capture {
 }
 
 const tailBytes = 4096;
+const firstCapacityBytes = 4096;
 
 /** `onOverflow` is called once, when the stream exceeds `limitBytes`. */
 export function createCapture(limitBytes: number, onOverflow: () => void): Capture {
-  let chunks: Buffer[] = [];
+  // One growing buffer: a program that writes byte by byte would make a list of chunks a hundred times as large as its bytes.
+  let kept: Buffer = Buffer.alloc(0);
   let keptBytes = 0;
   let totalBytes = 0;
   let tail: Buffer = Buffer.alloc(0);
   let lineEnd = -1;
 
   const keep = (chunk: Buffer) => {
-    const room = limitBytes - keptBytes;
-    if (room <= 0) return;
-    const kept = chunk.length > room ? chunk.subarray(0, room) : chunk;
-    if (lineEnd === -1) {
-      const found = kept.indexOf(10);
-      if (found !== -1) lineEnd = keptBytes + found;
+    const part = chunk.subarray(0, limitBytes - keptBytes);
+    if (part.length === 0) return;
+    const found = lineEnd === -1 ? part.indexOf(10) : -1;
+    if (found !== -1) lineEnd = keptBytes + found;
+    if (keptBytes + part.length > kept.length) {
+      const capacity = Math.max(firstCapacityBytes, keptBytes + part.length, Math.min(limitBytes, kept.length * 2));
+      const larger = Buffer.allocUnsafeSlow(capacity);
+      kept.copy(larger, 0, 0, keptBytes);
+      kept = larger;
     }
-    chunks.push(kept);
-    keptBytes += kept.length;
+    part.copy(kept, keptBytes);
+    keptBytes += part.length;
   };
+  const bytes = () => kept.subarray(0, keptBytes);
 
   return {
     push(chunk) {
@@ -48,7 +54,7 @@ export function createCapture(limitBytes: number, onOverflow: () => void): Captu
       }
     },
     clear() {
-      chunks = [];
+      kept = Buffer.alloc(0);
       keptBytes = 0;
       totalBytes = 0;
       tail = Buffer.alloc(0);
@@ -61,15 +67,14 @@ export function createCapture(limitBytes: number, onOverflow: () => void): Captu
       return totalBytes > keptBytes;
     },
     text() {
-      const bytes = Buffer.concat(chunks);
-      return decode(totalBytes > keptBytes ? bytes.subarray(0, wholeCharacters(bytes)) : bytes);
+      return decode(totalBytes > keptBytes ? bytes().subarray(0, wholeCharacters(bytes())) : bytes());
     },
     tail() {
-      return totalBytes > limitBytes ? decode(tail) : decode(Buffer.concat(chunks).subarray(-tailBytes));
+      return totalBytes > limitBytes ? decode(tail) : decode(bytes().subarray(-tailBytes));
     },
     firstLine() {
       if (lineEnd === -1) return null;
-      return decode(Buffer.concat(chunks).subarray(0, lineEnd)).replace(/\r$/, "");
+      return decode(kept.subarray(0, lineEnd)).replace(/\r$/, "");
     },
   };
 }

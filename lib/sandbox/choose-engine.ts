@@ -1,5 +1,6 @@
 import { SkillError } from "../errors.js";
 import type { Cli } from "./cli.js";
+import { cliEnvironment, proxyEnvironment } from "./cli-environment.js";
 import { type Engine, type EngineName, engineNames, engineOrder, engineTable, isEngineName } from "./engine-table.js";
 import { probeEngine } from "./probe.js";
 
@@ -21,7 +22,7 @@ export interface EngineChoice {
 const failureKeptMs = 5000;
 
 /** Chooses the engine named, else the first that answers. A name that is not in the table is refused at once. */
-export function createEngineChoice(named: string | undefined, environment: () => Record<string, string>): EngineChoice {
+export function createEngineChoice(named: string | undefined, server: NodeJS.ProcessEnv): EngineChoice {
   if (named !== undefined && !isEngineName(named)) {
     throw new SkillError(
       "INVALID_OPTION",
@@ -36,7 +37,12 @@ export function createEngineChoice(named: string | undefined, environment: () =>
   const ask = async (): Promise<Engine> => {
     const failures: Tried[] = [];
     for (const name of order) {
-      const cli: Cli = { traits: engineTable[name], binary: engineTable[name].binary, environment };
+      const cli: Cli = {
+        traits: engineTable[name],
+        binary: engineTable[name].binary,
+        environment: () => cliEnvironment(server),
+        proxies: () => proxyEnvironment(server),
+      };
       const probe = await probeEngine(cli);
       if ("engine" in probe) {
         tried = [...failures, { name, reason: null }];

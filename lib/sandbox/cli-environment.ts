@@ -36,6 +36,12 @@ export function cliEnvironment(server: NodeJS.ProcessEnv): Record<string, string
   return result;
 }
 
+/** What a command line program that fetches images itself needs behind a proxy; never for a command that starts a container. */
+export function proxyEnvironment(server: NodeJS.ProcessEnv): Record<string, string> {
+  const proxies = Object.entries(server).filter(([name]) => /^(HTTP|HTTPS|NO|ALL)_PROXY$/i.test(name));
+  return Object.fromEntries(proxies.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
 function isAllowed(name: string): boolean {
   return allowed.has(name) || allowedPrefixes.some((prefix) => name.startsWith(prefix));
 }

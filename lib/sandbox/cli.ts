@@ -6,6 +6,8 @@ export interface Cli {
   readonly traits: EngineTraits;
   readonly binary: string;
   environment(): Record<string, string>;
+  /** The server's proxies, for fetching images. */
+  proxies(): Record<string, string>;
 }
 
 export interface CliOutcome {
@@ -18,6 +20,13 @@ export interface CliOutcome {
   readonly startError: string | null;
 }
 
+export interface RunCliOptions {
+  /** Added to the command line program's own environment. */
+  readonly variables?: Readonly<Record<string, string>> | undefined;
+  /** Ends the command. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Far more than any helper command prints. */
 const keptBytes = 4 * 1024 * 1024;
 
@@ -25,11 +34,16 @@ const keptBytes = 4 * 1024 * 1024;
  * Runs a helper command (`kill`, `rm`, `inspect`, `pull` ...) that may itself hang: it is killed after `limitMs`, and the promise
  * settles then whatever happens. Never rejects.
  */
-export function runCli(cli: Cli, args: readonly string[], limitMs: number): Promise<CliOutcome> {
+export function runCli(
+  cli: Cli,
+  args: readonly string[],
+  limitMs: number,
+  { variables, signal }: RunCliOptions = {},
+): Promise<CliOutcome> {
   return new Promise((resolve) => {
     let child: ChildProcess;
     try {
-      child = spawnCli(cli, args, { stdio: ["ignore", "pipe", "pipe"] });
+      child = spawnCli(cli, args, { stdio: ["ignore", "pipe", "pipe"], variables });
     } catch (error) {
       resolve({ code: null, stdout: "", stderr: "", timedOut: false, startError: errorCode(error) });
       return;
@@ -41,6 +55,7 @@ export function runCli(cli: Cli, args: readonly string[], limitMs: number): Prom
       if (settled) return;
       settled = true;
       clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
       child.stdout?.destroy();
       child.stderr?.destroy();
       resolve({ code, stdout: stdout(), stderr: stderr(), timedOut, startError });
@@ -49,6 +64,12 @@ export function runCli(cli: Cli, args: readonly string[], limitMs: number): Prom
       killTree(child);
       settle(null, true, null);
     }, limitMs);
+    const onAbort = () => {
+      killTree(child);
+      settle(null, false, null);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
     child.on("error", (error) => settle(null, false, errorCode(error)));
     child.on("close", (code) => settle(code, false, null));
     // A process that outlives the command can hold its output open.

@@ -73,8 +73,8 @@ export function containerFaults(value: unknown): Fault[] {
 }
 
 /**
- * Refuses what the operator does not allow. A registrant, who is not the operator, needs an image of the list, and gets no network and at
- * most the sandbox's default limits.
+ * Refuses what the operator does not allow. A registrant, who is not the operator, needs an image of the list, and gets no network, no
+ * variable of the server, and at most the sandbox's default limits.
  * @throws `IMAGE_NOT_ALLOWED`, `INVALID_DEFINITION`
  */
 export function checkContainerAllowed(spec: ContainerSpec, rules: ContainerRules, isRegistrant: boolean): void {
@@ -96,9 +96,14 @@ export function checkContainerAllowed(spec: ContainerSpec, rules: ContainerRules
   throw new SkillError("INVALID_DEFINITION", `The definition asks for what is not allowed: ${list}.`, { faults });
 }
 
-/** What a registrant asks for over the sandbox's default limits. */
+/** What a registrant asks for that is the operator's alone, or over the sandbox's default limits. */
 function excessOf(spec: ContainerSpec, most: Limits): Fault[] {
-  const faults: Fault[] = [];
+  // What the operator's own skills may read would come out in the answer of anybody's.
+  const faults: Fault[] = Object.entries(spec.env ?? {}).flatMap(([name, value]) =>
+    typeof value === "string"
+      ? []
+      : [{ pointer: `/container/env/${name}`, message: "must not ask for a variable of the server" }],
+  );
   for (const key of ["cpus", "memoryMb", "startTimeoutMs", "pidsLimit", "tmpfsMb", "maxOutputBytes"] as const) {
     const asked = spec[key];
     if (asked !== undefined && asked > most[key])

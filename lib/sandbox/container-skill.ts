@@ -45,39 +45,57 @@ export function resolveEnv(
 
 const shortestSecret = 4;
 
-/** The result without the server's variables in its standard error, which is kept as a log and quoted in errors. */
-export function hideSecrets(spec: ContainerSpec, result: SandboxResult, server: NodeJS.ProcessEnv): SandboxResult {
-  let { stderr } = result;
-  for (const secret of secretsOf(spec, server)) stderr = stderr.replaceAll(secret, "[redacted]");
-  return stderr === result.stderr ? result : { ...result, stderr };
+/**
+ * The values that a skill's container was given of the server's variables, the longest first: others can be part of it. What is shorter is
+ * no secret, and would tear a text to pieces.
+ */
+export function secretsOf(spec: ContainerSpec, env: Readonly<Record<string, string>>): string[] {
+  return Object.entries(spec.env ?? {})
+    .map(([name, value]) => (typeof value === "string" ? "" : (env[name] ?? "")))
+    .filter(({ length }) => length >= shortestSecret)
+    .sort((a, b) => b.length - a.length);
 }
 
-/** The values of the server's variables that a skill reads. What is shorter is no secret, and would tear a text to pieces. */
-export function secretsOf(spec: ContainerSpec, server: NodeJS.ProcessEnv): string[] {
-  return Object.values(spec.env ?? {})
-    .map((value) => (typeof value === "string" ? "" : (server[value.fromEnv] ?? "")))
-    .filter(({ length }) => length >= shortestSecret);
+/** Takes secrets out of a text; `isCut` when the text was cut off at its end, perhaps in the middle of one. */
+export type Hide = (text: string, isCut: boolean) => string;
+
+/** Hides secrets in what is kept as a log or quoted in errors. */
+export function createHiding(secrets: readonly string[]): Hide {
+  return (text, isCut) => {
+    const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
+    if (!isCut) return hidden;
+    const cut = Math.max(0, ...secrets.map((secret) => lengthOfBeginning(secret, hidden)));
+    return cut < shortestSecret ? hidden : `${hidden.slice(0, -cut)}[redacted]`;
+  };
+}
+
+/** How much of the secret's beginning the text ends with. */
+function lengthOfBeginning(secret: string, text: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length > 0; length--)
+    if (text.endsWith(secret.slice(0, length))) return length;
+  return 0;
 }
 
 /** Turns the end of a skill's container into its output, or into an error that says what the program did wrong. */
-export function readReply(spec: ContainerSpec, result: SandboxResult): ContainerReply {
-  const error = failureOf(spec, result);
+export function readReply(spec: ContainerSpec, end: SandboxResult, hide: Hide): ContainerReply {
+  const result = { ...end, stderr: hide(end.stderr, end.stderrTruncated) };
+  const quote = () => JSON.stringify(hide(result.stdout, result.stdoutTruncated).slice(0, shownCharacters));
+  const error = failureOf(spec, result, quote);
   if (error !== null) return { output: null, error, result };
   if (spec.output === "text") return { output: result.stdout, error: null, result };
   try {
     return { output: JSON.parse(result.stdout), error: null, result };
   } catch {
-    const shown = result.stdout === "" ? "nothing" : JSON.stringify(result.stdout.slice(0, 200));
+    const shown = result.stdout === "" ? "nothing" : quote();
     const what = spec.reply === "line" ? "a line of JSON" : "one JSON document";
-    return {
-      output: null,
-      error: new SkillError("INVALID_OUTPUT", `The program must print ${what}; it printed ${shown}.`),
-      result,
-    };
+    const message = `The program must print ${what}; it printed ${shown}.`;
+    return { output: null, error: new SkillError("INVALID_OUTPUT", message), result };
   }
 }
 
-function failureOf(spec: ContainerSpec, result: SandboxResult): SkillError | null {
+const shownCharacters = 200;
+
+function failureOf(spec: ContainerSpec, result: SandboxResult, quote: () => string): SkillError | null {
   if (result.timedOut) return new SkillError("SKILL_TIMEOUT", "The container was ended at its time limit.");
   if (result.aborted) return new SkillError("SKILL_CANCELLED", "The container was ended because the call was cancelled.");
   if (result.killed) {
@@ -96,7 +114,7 @@ function failureOf(spec: ContainerSpec, result: SandboxResult): SkillError | nul
   }
   // With an exit code the program has ended, and its line never came.
   if (spec.reply === "line" && result.exitCode !== null) {
-    const shown = result.stdout === "" ? "" : ` after ${JSON.stringify(result.stdout.slice(0, 200))}`;
+    const shown = result.stdout === "" ? "" : ` after ${quote()}`;
     return new SkillError("INVALID_OUTPUT", `The program ended before it had printed a whole line${shown}.`);
   }
   return null;

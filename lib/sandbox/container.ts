@@ -1,16 +1,16 @@
 import type { ChildProcess } from "node:child_process";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { Readable } from "node:stream";
 import { type Capture, createCapture } from "./capture.js";
 import { killTree, spawnCli } from "./cli.js";
 import { inspectContainer } from "./container-state.js";
 import type { Engine } from "./engine-table.js";
+import { type Input, sendInput } from "./input.js";
 import type { Limits } from "./limits.js";
 import { type Events, watchPidFile } from "./start-evidence.js";
 import { terminate } from "./terminate.js";
 
 /** Why we ended a container. The first reason wins. */
-export type EndReason = "timeout" | "abort" | "outputLimit" | "startTimeout" | "drain";
+export type EndReason = "timeout" | "abort" | "outputLimit" | "startTimeout" | "inputFault" | "drain";
 
 /** The end of a container's command line program, and what was learnt on the way. */
 export interface Ending {
@@ -22,11 +22,11 @@ export interface Ending {
   readonly oomTold: boolean;
   /** Why the command line program could not be started. */
   readonly spawnError: string | null;
+  /** What the input threw, with the reason `inputFault`. */
+  readonly inputFault: unknown;
   readonly startupMs: number | null;
   readonly durationMs: number;
 }
-
-export type Input = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 /** One started container. */
 export interface Container {
@@ -41,6 +41,7 @@ export interface Container {
   readonly ended: Promise<Ending>;
   /** Resolves when nothing more is done to end it: true when it may still exist or yet come into being. */
   readonly gone: Promise<boolean>;
+  /** True as soon as anything told of its end, also while its streams may have more to say. */
   readonly isEnded: boolean;
   readonly isStarted: boolean;
   /** Sends the whole input and closes stdin; the program's time counts from here, or from its start if that is later. */
@@ -68,8 +69,10 @@ export interface ContainerLaunch {
 
 /** How long a run that we ended may take to end before it is answered all the same. */
 const answerMs = 800;
-/** How long the command line program may live on after its container ended. */
+/** How long the command line program may live on in silence after its container ended. */
 const cliGraceMs = 2000;
+/** Pause after each piece of output over the limit. */
+const pauseMs = 10;
 /** When nothing told of the start by then, the engine is asked. */
 const askAfterMs = 1500;
 
@@ -86,6 +89,7 @@ export function launchContainer(launch: ContainerLaunch): Container {
   let toldCode: number | null = null;
   let oomTold = false;
   let spawnError: string | null = null;
+  let inputFault: unknown = null;
   let exited = false;
   const timers = new Set<NodeJS.Timeout>();
   const started = withResolver<boolean>();
@@ -97,6 +101,17 @@ export function launchContainer(launch: ContainerLaunch): Container {
     const timer = setTimeout(work, ms);
     timers.add(timer);
     return timer;
+  };
+  /** Does the work when the streams have been silent for a while. */
+  const afterSilence = (ms: number, work: () => void) => {
+    const printed = container.stdout.totalBytes + container.stderr.totalBytes;
+    after(ms, () =>
+      // A busy event loop may not have read yet what is there: it does so before this.
+      setImmediate(() => {
+        if (container.stdout.totalBytes + container.stderr.totalBytes === printed) work();
+        else if (!life.signal.aborted) afterSilence(ms, work);
+      }),
+    );
   };
   let timeLimit = after(limits.startTimeoutMs, () => container.end("startTimeout"));
   const limitTime = () => {
@@ -123,6 +138,7 @@ export function launchContainer(launch: ContainerLaunch): Container {
       toldCode,
       oomTold,
       spawnError,
+      inputFault,
       startupMs: startedAt === null ? null : startedAt - launchedAt,
       durationMs: Math.max(
         0,
@@ -140,7 +156,7 @@ export function launchContainer(launch: ContainerLaunch): Container {
       endedAt ??= performance.now();
       toldCode = code;
       // The command line program may not notice: what it has to say is there by now, or never.
-      after(cliGraceMs, () => child !== null && killTree(child));
+      afterSilence(cliGraceMs, () => child !== null && killTree(child));
     },
   });
   life.signal.addEventListener("abort", stopListening);
@@ -155,7 +171,7 @@ export function launchContainer(launch: ContainerLaunch): Container {
     ended: ended.promise,
     gone: gone.promise,
     get isEnded() {
-      return life.signal.aborted;
+      return life.signal.aborted || endedAt !== null;
     },
     get isStarted() {
       return startedAt !== null;
@@ -171,7 +187,11 @@ export function launchContainer(launch: ContainerLaunch): Container {
       fedAt = performance.now();
       runTimeoutMs = timeoutMs;
       limitTime();
-      if (child?.stdin) void sendInput(child.stdin, input);
+      if (!child?.stdin) return;
+      void sendInput(child.stdin, input, (error) => {
+        inputFault = error;
+        container.end("inputFault");
+      });
     },
     end(why) {
       if (reason !== null || life.signal.aborted) return;
@@ -199,17 +219,19 @@ export function launchContainer(launch: ContainerLaunch): Container {
   child?.stdout?.on("data", (chunk: Buffer) => {
     onStart();
     container.stdout.push(chunk);
+    if (container.stdout.truncated) slowDown(child.stdout);
     container.onOutput?.();
   });
   child?.stderr?.on("data", (chunk: Buffer) => {
     container.stderr.push(chunk);
+    if (container.stderr.truncated) slowDown(child.stderr);
     container.onErrorOutput?.(chunk);
   });
   child?.on("exit", (code, signal) => {
     exited = true;
     closed.resolve();
     // A process that outlives the command line program can hold its output open.
-    after(cliGraceMs, () => settle(signal === null ? code : null));
+    afterSilence(cliGraceMs, () => settle(signal === null ? code : null));
   });
   child?.on("close", (code, signal) => settle(signal === null ? code : null));
   askForStart(container, life.signal, onStart);
@@ -235,6 +257,15 @@ function spawnContainer(launch: ContainerLaunch, onError: (code: string) => void
   }
 }
 
+/**
+ * What is over the limit is still read, since the command line program waits until it has written it; but at leisure: every piece is a
+ * buffer of its own, and as fast as the program can print they pile up before they are collected.
+ */
+function slowDown(stream: Readable | null): void {
+  stream?.pause();
+  setTimeout(() => stream?.resume(), pauseMs);
+}
+
 function listenForStart(launch: ContainerLaunch, listener: Parameters<Events["listen"]>[2]): () => void {
   if (launch.engine.traits.startEvidence === "events") return launch.events.listen(launch.engine, launch.name, listener);
   return launch.pidFile === null ? () => {} : watchPidFile(launch.pidFile, listener.onStart);
@@ -254,18 +285,6 @@ function askForStart(container: Container, life: AbortSignal, onStart: () => voi
   };
   life.addEventListener("abort", () => clearTimeout(timer), { once: true });
   schedule();
-}
-
-/** A program that does not read its input closes the pipe: that is its right. */
-async function sendInput(stdin: NodeJS.WritableStream, input: Input): Promise<void> {
-  const source = typeof input === "string" || input instanceof Uint8Array ? pieces(Buffer.from(input as string)) : input;
-  await pipeline(Readable.from(source, { objectMode: false }), stdin).catch(() => {});
-}
-
-const pieceBytes = 64 * 1024;
-
-function* pieces(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
 }
 
 interface Resolver<T> {

@@ -45,7 +45,7 @@ export function createEnforcement(allowUnenforcedLimits: boolean): Enforcement {
     async ensure(room, engine, image) {
       if (allowUnenforcedLimits) return;
       await look(room, engine, image);
-      const missing = missingLimits(found);
+      const missing = missingLimits(found, engine);
       if (missing.length === 0) return;
       throw new SkillError(
         "SANDBOX_UNAVAILABLE",
@@ -58,8 +58,10 @@ export function createEnforcement(allowUnenforcedLimits: boolean): Enforcement {
   };
 }
 
-function missingLimits(found: LimitsFound | null): readonly string[] {
-  return (["memory", "swap", "cpu", "pids"] as const).filter((limit) => found?.[limit] === false);
+/** What a container found, and what the engine says of itself: an image's programs can print what they like. */
+function missingLimits(found: LimitsFound | null, { unenforced }: Engine): readonly string[] {
+  const denied: readonly string[] = unenforced;
+  return (["memory", "swap", "cpu", "pids"] as const).filter((limit) => found?.[limit] === false || denied.includes(limit));
 }
 
 async function runCanary(room: Room, engine: Engine, image: ResolvedImage): Promise<LimitsFound> {

@@ -18,6 +18,8 @@ export interface EngineTraits {
   readonly copiesHosts: boolean;
   /** Short image names are not looked up in a registry: a pull must name Docker Hub. */
   readonly pullsQualifiedNamesOnly: boolean;
+  /** The command line program itself fetches images, and not a server with settings of its own. */
+  readonly fetchesItself: boolean;
   /** Variables that the client's own configuration would add to every container. */
   readonly addedVariables: readonly string[];
 }
@@ -36,6 +38,7 @@ export const engineTable = {
     leavesOomFile: false,
     copiesHosts: false,
     pullsQualifiedNamesOnly: false,
+    fetchesItself: false,
     addedVariables: [...proxyVariables, ...proxyVariables.map((name) => name.toLowerCase())],
   },
   podman: {
@@ -49,6 +52,7 @@ export const engineTable = {
     leavesOomFile: true,
     copiesHosts: true,
     pullsQualifiedNamesOnly: true,
+    fetchesItself: true,
     addedVariables: [],
   },
 } as const satisfies Record<string, EngineTraits>;
@@ -72,6 +76,8 @@ export interface Engine {
   readonly binary: string;
   /** The environment of its command line program; read at every start. */
   environment(): Record<string, string>;
+  /** The server's proxies, for fetching images. */
+  proxies(): Record<string, string>;
   /** Version of the server. */
   readonly version: string;
   /** What the server says it is: `docker` may speak to podman. */
@@ -83,6 +89,8 @@ export interface Engine {
   readonly selinux: boolean;
   /** Processors of the engine; `null` when it did not say. */
   readonly cpus: number | null;
+  /** Limits that the engine itself says it cannot enforce. */
+  readonly unenforced: readonly ("memory" | "cpu" | "pids")[];
   /** What the engine itself says it cannot do. */
   readonly warnings: readonly string[];
 }

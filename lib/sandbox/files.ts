@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SkillError } from "../errors.js";
 
@@ -10,7 +10,7 @@ const segment = /^[A-Za-z0-9_@+=-][A-Za-z0-9._@+=-]*$|^\.[A-Za-z0-9_-][A-Za-z0-9
 
 /** Checks the files of a run: relative paths without `..`, sizes, and no file where another one needs a folder. @throws `INVALID_OPTION` */
 export function validateFiles(files: Files): void {
-  if (typeof files !== "object" || files === null)
+  if (typeof files !== "object" || files === null || Array.isArray(files))
     throw new SkillError("INVALID_OPTION", "files must be an object of paths to content.");
   const paths = Object.keys(files);
   if (paths.length > maxFiles)
@@ -45,10 +45,15 @@ export function topLevelNames(files: Files): readonly string[] {
 
 /** Writes the files for a mount. They are readable by every user: the container's user is not ours. */
 export async function writeFiles(files: Files, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await mkdir(folder, { recursive: true });
+  const folders = new Set([folder]);
   for (const [path, content] of Object.entries(files)) {
     const target = join(folder, path);
-    if (dirname(target) !== folder) await mkdir(dirname(target), { recursive: true, mode: 0o755 });
-    await writeFile(target, content, { mode: 0o444 });
+    await mkdir(dirname(target), { recursive: true });
+    for (let above = dirname(target); above.length > folder.length; above = dirname(above)) folders.add(above);
+    await writeFile(target, content);
+    // The mode of a new file or folder is subject to the process's umask.
+    await chmod(target, 0o444);
   }
+  for (const made of folders) await chmod(made, 0o755);
 }

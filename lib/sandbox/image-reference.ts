@@ -55,6 +55,14 @@ export function mayBeAllowed(allowed: readonly ImageReference[], image: ImageRef
   });
 }
 
+/** Whether an image may be fetched. An id on the list is no reason to: what is fetched under a name can have any id. */
+export function mayBeFetched(allowed: readonly ImageReference[], image: ImageReference): boolean {
+  return mayBeAllowed(
+    allowed.filter((entry) => entry.id === null),
+    image,
+  );
+}
+
 function completeRepository(path: string, text: string): string {
   const parts = path.split("/");
   const first = parts[0] ?? "";

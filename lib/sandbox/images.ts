@@ -1,7 +1,7 @@
-import { SkillError } from "../errors.js";
+import { isSkillError, SkillError } from "../errors.js";
 import { runCli } from "./cli.js";
 import type { Engine } from "./engine-table.js";
-import { type ImageReference, isImageAllowed, mayBeAllowed, parseImageReference } from "./image-reference.js";
+import { type ImageReference, isImageAllowed, mayBeAllowed, mayBeFetched, parseImageReference } from "./image-reference.js";
 import { lastLine } from "./probe.js";
 
 /** An image that the engine has. */
@@ -17,7 +17,7 @@ export interface Images {
    * Finds an image, fetching it where `pull` says so; at once for a name found within the last seconds.
    * @throws `INVALID_IMAGE` `IMAGE_NOT_ALLOWED` `IMAGE_NOT_FOUND` `IMAGE_PULL_TIMEOUT` `SANDBOX_UNAVAILABLE`
    */
-  resolve(engine: Engine, name: string, pull: "missing" | "never" | "always"): Promise<ResolvedImage>;
+  resolve(engine: Engine, name: string, pull: Pull): Promise<ResolvedImage>;
   /** The engine no longer has what `resolve` said. */
   forget(engine: Engine, name: string): void;
 }
@@ -26,7 +26,11 @@ export interface ImagesOptions {
   /** Images that may be used; `undefined` is all. */
   readonly allowed: readonly string[] | undefined;
   readonly pullTimeoutMs: number;
+  /** Ends what is being fetched. */
+  readonly life: AbortSignal;
 }
+
+type Pull = "missing" | "never" | "always";
 
 const foundKeptMs = 30_000;
 const failureKeptMs = 10_000;
@@ -42,17 +46,20 @@ export function createImages(options: ImagesOptions): Images {
   const allowed = options.allowed?.map(parseImageReference);
   const known = new Map<string, Known>();
   return {
-    async resolve(engine, name, pull) {
+    async resolve(engine, name, asked) {
       const reference = parseImageReference(name);
       if (allowed !== undefined && !mayBeAllowed(allowed, reference)) throw notAllowed(name);
+      const pull = allowed === undefined || mayBeFetched(allowed, reference) ? asked : "never";
       const key = `${engine.traits.name} ${pull} ${name}`;
       let entry = known.get(key);
       if (entry === undefined || entry.until < performance.now()) {
         // One look-up, and one pull, however many ask at the same time.
-        entry = { image: find(engine, reference, pull, options.pullTimeoutMs), until: Number.POSITIVE_INFINITY };
+        entry = { image: find(engine, reference, pull, options), until: Number.POSITIVE_INFINITY };
         remember(known, key, entry);
       }
-      const image = await entry.image;
+      const image = await entry.image.catch((error: unknown) => {
+        throw pull !== asked && isSkillError(error) && error.code === "IMAGE_NOT_FOUND" ? notAllowed(name) : error;
+      });
       if (allowed !== undefined && !isImageAllowed(allowed, reference, image)) throw notAllowed(name);
       return image;
     },
@@ -77,12 +84,7 @@ function remember(known: Map<string, Known>, key: string, entry: Known): void {
   );
 }
 
-async function find(
-  engine: Engine,
-  reference: ImageReference,
-  pull: "missing" | "never" | "always",
-  pullTimeoutMs: number,
-): Promise<ResolvedImage> {
+async function find(engine: Engine, reference: ImageReference, pull: Pull, options: ImagesOptions): Promise<ResolvedImage> {
   if (pull !== "always") {
     const image = await inspectImage(engine, reference.text);
     if (image !== null) return image;
@@ -93,7 +95,7 @@ async function find(
       );
     }
   }
-  await pullImage(engine, reference, pullTimeoutMs);
+  await pullImage(engine, reference, options);
   const image = await inspectImage(engine, reference.text);
   if (image === null)
     throw new SkillError(
@@ -135,10 +137,18 @@ function parseInspection(text: string): ResolvedImage | null {
   }
 }
 
-async function pullImage(engine: Engine, reference: ImageReference, limitMs: number): Promise<void> {
+async function pullImage(
+  engine: Engine,
+  reference: ImageReference,
+  { pullTimeoutMs: limitMs, life }: ImagesOptions,
+): Promise<void> {
   const name = engine.traits.pullsQualifiedNamesOnly ? qualifiedName(reference) : reference.text;
-  const outcome = await runCli(engine, ["pull", "--quiet", "--", name], limitMs);
+  const outcome = await runCli(engine, ["pull", "--quiet", "--", name], limitMs, {
+    variables: engine.traits.fetchesItself ? engine.proxies() : {},
+    signal: life,
+  });
   if (outcome.code === 0) return;
+  if (life.aborted) throw new SkillError("SHUTTING_DOWN", "The sandbox is closed.");
   if (outcome.timedOut) {
     throw new SkillError("IMAGE_PULL_TIMEOUT", `The image ${name} was not pulled within ${limitMs} ms.`, {
       retryAfterMs: failureKeptMs,

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /** One running sandbox in one process, as its containers' names and labels show it. */
 export interface Instance {
   /** Hash of what the application is: only its own containers are ever removed. */
   readonly owner: string;
+  /** Hash of what process numbers are relative to: the machine, and the container that the process itself may run in. */
   readonly host: string;
   readonly pid: number;
   /** When the process started: tells it from a later one with the same number. */
@@ -33,7 +34,7 @@ export const deadlineLabel = "express-skills.deadline";
 export function createInstance(owner: string): Instance {
   return {
     owner: hash(owner),
-    host: hash(hostname()),
+    host: hash(`${hostname()} ${processNamespace()}`),
     pid: process.pid,
     started: processStart(process.pid),
     random: randomBytes(5).toString("hex"),
@@ -83,6 +84,15 @@ export function isInstanceDead(name: Pick<ContainerName, "host" | "pid" | "start
 }
 
 const unknownStart = "0";
+
+/** Two containers can have one host name and one engine between them; each counts its processes for itself. */
+function processNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
+}
 
 /** When a process started, in the kernel's ticks, in base 36; `"0"` where that cannot be learned, or when there is no such process. */
 function processStart(pid: number): string {

@@ -124,6 +124,14 @@ export function limitFaults(config: SandboxConfig): Fault[] {
     "must be the name of an OCI runtime",
   );
   check("engineArgs", isFlags, "must be an array of flags, each with its value in the same string and none of them --");
+  if (isFlags(config.engineArgs)) {
+    const ours = (config.engineArgs as readonly string[]).find(isOurs);
+    if (ours !== undefined)
+      faults.push({
+        pointer: "/engineArgs",
+        message: `must not have ${ours.slice(0, 80)}: a run that has it cannot be followed, or ended`,
+      });
+  }
   check("signal", (value) => value instanceof AbortSignal, "must be an AbortSignal");
   check("stdin", isInput, "must be a string, a Uint8Array or an async iterable of Uint8Array");
   return faults;
@@ -151,6 +159,15 @@ function isWorkdir(value: unknown): boolean {
 
 function isFlags(value: unknown): boolean {
   return Array.isArray(value) && value.every((flag) => typeof flag === "string" && /^-{1,2}[A-Za-z][^\0]*$/.test(flag));
+}
+
+/** Flags on which it depends that a run can be followed, ended and removed. */
+function isOurs(flag: string): boolean {
+  return (
+    /^--(name|detach|rm|restart|replace|cidfile|pidfile|tty|attach|pull|interactive|sig-proxy)(=|$)/.test(flag) ||
+    /^(--label[= ]?|-[iPq]*l=?)express-skills\./.test(flag) ||
+    /^-[iPq]*[dta]/.test(flag)
+  );
 }
 
 function isInput(value: unknown): boolean {

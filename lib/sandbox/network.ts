@@ -11,6 +11,8 @@ const networkLimitMs = 15_000;
 export interface Networks {
   /** The engine's name of a network; `internal` is made on first use. @throws `START_FAILED` */
   resolve(engine: Engine, network: string): Promise<string>;
+  /** Looks anew at the next use. */
+  forget(): void;
 }
 
 /** The internal network joins its containers to each other and to nothing else. It stays, since other instances may use it. */
@@ -27,6 +29,9 @@ export function createNetworks(): Networks {
         throw error;
       }
       return internalNetwork;
+    },
+    forget() {
+      made = null;
     },
   };
 }

@@ -20,7 +20,7 @@ export interface OutcomeContext {
  * Decides how a container ended, in this order: we ended it, the kernel killed it for memory, its program exited. Only an abnormal
  * end costs a question to the engine.
  * @throws `START_FAILED` `COMMAND_NOT_FOUND` `IMAGE_NOT_FOUND` `ENV_TOO_LARGE` `SANDBOX_UNAVAILABLE`: problems of the engine, which
- * its exit codes 125, 126 and 127 do not tell from the program's own.
+ * its exit codes 125, 126 and 127 do not tell from the program's own; `INVALID_OPTION` for an input that broke off.
  */
 export async function decideOutcome(container: Container, ending: Ending, context: OutcomeContext): Promise<SandboxResult> {
   if (ending.reason === "startTimeout") {
@@ -28,6 +28,7 @@ export async function decideOutcome(container: Container, ending: Ending, contex
       retryAfterMs: 5000,
     });
   }
+  if (ending.reason === "inputFault") throw inputFailure(ending.inputFault);
   if (ending.reason !== null)
     return resultOf(container, ending, context, { exitCode: null, oomKilled: hasOomEvidence(container, ending, context) });
   if (ending.spawnError !== null) throw spawnFailure(container, ending.spawnError);
@@ -126,6 +127,14 @@ function splitWarnings(stderr: string): { readonly text: string; readonly warnin
   return { text: rest, warnings };
 }
 
+function inputFailure(cause: unknown): SkillError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new SkillError("INVALID_OPTION", `stdin failed before its end, and the run was ended: ${why}.`, {
+    cause,
+    faults: [{ pointer: "/stdin", message: "failed before its end" }],
+  });
+}
+
 function spawnFailure(container: Container, code: string): SkillError {
   if (code === "E2BIG")
     return new SkillError(
@@ -143,6 +152,15 @@ const cures: readonly (readonly [RegExp, string])[] = [
   [/unknown runtime|invalid runtime|runtime .* not found/i, "Install the runtime, or leave out the option runtime."],
   [/network .* not found|unable to find network/i, "Create the network, or name another one."],
   [/no space left/i, "Free disk space for the engine."],
+  [/controller.* not available/i, "Delegate the cgroup controllers to the engine's user (systemd: Delegate=yes)."],
+  [
+    /subuid|subgid|enough IDs available/i,
+    "Give the engine's user more ids: usermod --add-subuids --add-subgids, then podman system migrate.",
+  ],
+  [
+    /clone: operation not permitted|final child's pid|unshare: operation not permitted/i,
+    "The kernel lacks the namespaces that containers need, or does not permit them to this user (sysctl user.max_user_namespaces).",
+  ],
   [/cgroup/i, "The engine cannot use this machine's cgroups: see the engine's own documentation."],
   [/seccomp/i, "The kernel or the engine lacks seccomp."],
 ];

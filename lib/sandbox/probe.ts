@@ -29,11 +29,17 @@ export async function probeEngine(cli: Cli, limitMs = probeLimitMs): Promise<Pro
   };
 }
 
+const dockerLimits = [
+  { key: "MemoryLimit", limit: "memory" },
+  { key: "CpuCfsQuota", limit: "cpu" },
+  { key: "PidsLimit", limit: "pids" },
+] as const;
+
 function fromDocker(cli: Cli, said: Fields | null, facts: Fields | null): Engine {
   const server = objectAt(said, "Server");
   const components = arrayAt(server, "Components").map((component) => textAt(asObject(component), "Name"));
   const security = arrayAt(facts, "SecurityOptions").map(String);
-  const missing = (["MemoryLimit", "CpuCfsQuota", "PidsLimit"] as const).filter((key) => facts?.[key] === false);
+  const missing = dockerLimits.filter(({ key }) => facts?.[key] === false);
   return {
     ...cli,
     version: textAt(server, "Version") ?? "unknown",
@@ -42,15 +48,19 @@ function fromDocker(cli: Cli, said: Fields | null, facts: Fields | null): Engine
     remote: /^(tcp|ssh|https?):/.test(cli.environment()["DOCKER_HOST"] ?? ""),
     selinux: security.some((option) => option.includes("selinux")),
     cpus: numberAt(facts, "NCPU"),
-    warnings: missing.map((key) => `The engine says that it does not support ${key}.`),
+    unenforced: missing.map(({ limit }) => limit),
+    warnings: missing.map(({ key }) => `The engine says that it does not support ${key}.`),
   };
 }
 
 function fromPodman(cli: Cli, said: Fields | null, facts: Fields | null): Engine {
   const host = objectAt(facts, "host");
   const security = objectAt(host, "security");
-  const controllers = arrayAt(host, "cgroupControllers");
-  const missing = host === null ? [] : ["memory", "cpu", "pids"].filter((name) => !controllers.includes(name));
+  const controllers = host?.["cgroupControllers"];
+  // An engine that does not list them says nothing.
+  const missing = Array.isArray(controllers)
+    ? (["memory", "cpu", "pids"] as const).filter((name) => !controllers.includes(name))
+    : [];
   return {
     ...cli,
     // `docker` can be a link to podman, with podman's flags.
@@ -61,6 +71,7 @@ function fromPodman(cli: Cli, said: Fields | null, facts: Fields | null): Engine
     remote: host?.["serviceIsRemote"] === true,
     selinux: security?.["selinuxEnabled"] === true,
     cpus: numberAt(host, "cpus"),
+    unenforced: missing,
     warnings: missing.map((name) => `The engine has no control over ${name} (cgroup controller not delegated).`),
   };
 }

@@ -8,6 +8,8 @@ export interface Removal {
    * removal is then repeated.
    */
   remove(engine: Engine, name: string, doubtful: boolean): void;
+  /** Whether it is still to be removed. */
+  has(name: string): boolean;
   /** Resolves when nothing is left to remove. */
   settled(): Promise<void>;
   readonly waiting: number;
@@ -22,8 +24,8 @@ interface Entry {
 }
 
 const batchSize = 32;
-/** One command a run costs 10-20 % of the rate: names are gathered for this long. */
-const gatherMs = 300;
+/** One command a run costs 10-20 % of the rate: names are gathered for this long. Measured for podman's cold run: 0.3 s 1.11, 2 s 1.04 times raw. */
+const gatherMs = 2000;
 const removeLimitMs = 20_000;
 const maxAttempts = 6;
 const retryDelaysMs = [250, 1000, 3000, 8000, 15_000];
@@ -32,7 +34,7 @@ const retryDelaysMs = [250, 1000, 3000, 8000, 15_000];
 export function createRemoval(): Removal {
   const entries = new Map<string, Entry>();
   let working: Promise<void> | null = null;
-  let hurried = false;
+  let hurry = new AbortController();
 
   const work = async () => {
     while (entries.size > 0) {
@@ -44,13 +46,13 @@ export function createRemoval(): Removal {
         await sleep(Math.max(10, next - now));
         continue;
       }
-      if (due.length < batchSize && !hurried) await sleep(gatherMs);
+      if (due.length < batchSize) await sleep(gatherMs, undefined, { signal: hurry.signal }).catch(() => {});
       const batch = nextBatch([...entries.values()]);
       await removeBatch(batch[0]?.engine ?? first.engine, batch);
       for (const entry of batch) if (isDone(entry)) entries.delete(entry.name);
     }
     working = null;
-    hurried = false;
+    hurry = new AbortController();
   };
 
   return {
@@ -60,8 +62,9 @@ export function createRemoval(): Removal {
       else known.doubtful ||= doubtful;
       working ??= work();
     },
+    has: (name) => entries.has(name),
     async settled() {
-      hurried = true;
+      hurry.abort();
       while (working !== null) await working;
     },
     get waiting() {

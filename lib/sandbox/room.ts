@@ -1,5 +1,6 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { access, chmod, lstat, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../types.js";
 import type { EngineChoice } from "./choose-engine.js";
 import type { Container } from "./container.js";
@@ -25,6 +26,8 @@ export interface Room {
   /** Containers that are being given back. */
   readonly releasing: Set<Promise<void>>;
   readonly logger: Logger;
+  /** Aborts when the sandbox closes: nothing is started any more, and nothing fetched. */
+  readonly life: AbortSignal;
   /** The instance's folder with the file that becomes `/etc/hosts`, made on first use. */
   folder(): Promise<string>;
   removeFolder(): Promise<void>;
@@ -37,14 +40,16 @@ export function createRoom(parts: RoomParts): Room {
   return {
     ...parts,
     folder() {
-      folder ??= makeFolder(parts.instance).catch((error: unknown) => {
+      const made = folder === null ? makeFolder(instanceFolder(parts.instance)) : folder.then(makeFolder);
+      folder = made.catch((error: unknown) => {
         folder = null;
         throw error;
       });
       return folder;
     },
     async removeFolder() {
-      if (folder !== null) await rm(instanceFolder(parts.instance), { recursive: true, force: true }).catch(() => {});
+      const made = await folder?.catch(() => null);
+      if (typeof made === "string") await rm(made, { recursive: true, force: true }).catch(() => {});
       folder = null;
     },
   };
@@ -52,20 +57,42 @@ export function createRoom(parts: RoomParts): Room {
 
 export const hostsFileName = "hosts";
 
-async function makeFolder(instance: Instance): Promise<string> {
-  const folder = instanceFolder(instance);
-  // Other users of the machine must not read what skills are given.
-  await mkdir(folder, { mode: 0o700 });
-  await writeFile(join(folder, hostsFileName), `127.0.0.1 localhost\n::1 localhost\n127.0.0.1 ${containerHostname}\n`, {
-    mode: 0o444,
-  });
+/** Makes the folder, or what is missing of it: many machines remove old files from their temp folders. */
+async function makeFolder(folder: string): Promise<string> {
+  const hosts = join(folder, hostsFileName);
+  if (await isOurs(folder)) {
+    if (await isThere(hosts)) return folder;
+  } else {
+    // Other users of the machine must not read what skills are given.
+    await mkdir(folder, { mode: 0o700 });
+  }
+  await writeFile(hosts, `127.0.0.1 localhost\n::1 localhost\n127.0.0.1 ${containerHostname}\n`);
+  // The mode of a new file is subject to the process's umask.
+  await chmod(hosts, 0o444);
   return folder;
+}
+
+/** Somebody who knows the name could have made the folder in our place. */
+async function isOurs(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(() => null);
+  return found?.isDirectory() === true && (process.getuid === undefined || found.uid === process.getuid());
+}
+
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Removes what dead instances left. Returns how many containers that were. */
 export async function sweep(room: Room, engine: Engine): Promise<number> {
+  const names = await reapContainers(engine, room.instance, room.living, room.removal);
+  if (names === null) return 0;
+  if (names.length > 0)
+    room.logger.info({ count: names.length, engine: engine.traits.name }, "Removed containers that were left behind");
+  while (names.some((name) => room.removal.has(name))) await sleep(50);
+  // The folders last: as long as they are there, the next start knows that something was left.
   await reapFolders(room.instance);
-  const count = await reapContainers(engine, room.instance, room.living, room.removal);
-  if (count > 0) room.logger.info({ count, engine: engine.traits.name }, "Removed containers that were left behind");
-  return count;
+  return names.length;
 }

@@ -82,7 +82,8 @@ export function isPlainFolder(folder: string): boolean {
 
 function resources(limits: Limits): string[] {
   return [
-    `--cpus=${limits.cpus}`,
+    // Engines refuse more than nine decimal places.
+    `--cpus=${Number(limits.cpus.toFixed(3))}`,
     `--memory=${limits.memoryMb}m`,
     // Swap counts as memory; without this flag the container gets as much again.
     `--memory-swap=${limits.memoryMb}m`,

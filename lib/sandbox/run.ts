@@ -43,9 +43,18 @@ export function parseRun(
   parseImageReference(image);
   validateCommand(command);
   const environment = parseContainerEnvironment(env);
-  const limits = parseLimits(config, defaults);
-  if (config.files !== undefined) validateFiles(config.files);
-  return { image, command: [...command], environment, limits, config };
+  const own = copyConfig(config);
+  const limits = parseLimits(own, defaults);
+  if (own.files !== undefined) validateFiles(own.files);
+  return { image, command: [...command], environment, limits, config: own };
+}
+
+/** What was checked is what is used, though the caller's objects change while the run waits. */
+function copyConfig(config: SandboxConfig): SandboxConfig {
+  if (typeof config !== "object" || config === null) return config;
+  const { files } = config;
+  const isPlain = typeof files === "object" && files !== null && !Array.isArray(files);
+  return { ...config, ...(isPlain && { files: { ...files } }) };
 }
 
 /** Runs a program in a new container, to its end. `onStart` gets the container as soon as there is one. */
@@ -54,14 +63,16 @@ export async function runCold(runner: Runner, request: RunRequest, serve: Serve 
   const room = runner.room;
   let engine: Engine | null = null;
   try {
-    signal?.throwIfAborted();
+    if (signal?.aborted === true) throw new Aborted();
     engine = await orAborted(room.choice.choose(), signal);
     checkCpus(request.limits, engine);
     const leave = await runner.admission.enter(signal);
     return await runAdmitted(runner, request, engine, serve, leave);
   } catch (error) {
+    // The caller's own reason can be an error of any kind.
+    const isCallers = signal?.aborted === true && (error === signal.reason || !(error instanceof SkillError));
+    if (isCallers) return abortedResult(room, request, engine);
     if (error instanceof SkillError && error.code === "SANDBOX_UNAVAILABLE") room.choice.forget();
-    if (signal?.aborted === true && !(error instanceof SkillError)) return abortedResult(room, request, engine);
     throw error;
   }
 }
@@ -82,6 +93,8 @@ async function runAdmitted(
     try {
       return await serve(started, request);
     } catch (error) {
+      // The internal network may have been removed by somebody since it was made.
+      if (error instanceof SkillError && error.code === "START_FAILED") runner.room.networks.forget();
       // The look-up of the image is kept for some seconds; it may have been removed since.
       if (!(error instanceof SkillError && error.code === "IMAGE_NOT_FOUND")) throw error;
       runner.room.images.forget(engine, request.image);
@@ -108,6 +121,7 @@ async function startForRun(runner: Runner, request: RunRequest, engine: Engine):
     environment: request.environment,
     limits,
     files: config.files,
+    signal: config.signal,
     lifetimeMs: limits.startTimeoutMs + limits.timeoutMs + deadlineSlackMs,
   });
 }

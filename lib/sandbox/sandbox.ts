@@ -7,7 +7,6 @@ import { createAdmission } from "./admission.js";
 import { type Calls, createCalls } from "./calls.js";
 import type { LimitsFound } from "./canary.js";
 import { createEngineChoice, type Tried } from "./choose-engine.js";
-import { cliEnvironment } from "./cli-environment.js";
 import type { ContainerReply } from "./container-skill.js";
 import { createEnforcement } from "./enforcement.js";
 import { createImages } from "./images.js";
@@ -68,6 +67,8 @@ export interface Sandbox {
   /** Asks the engine what it is; a container of `image`, when given, reads its own limits. @throws `SANDBOX_UNAVAILABLE` */
   describe(image?: string): Promise<SandboxDescription>;
   stats(): SandboxStats;
+  /** Does in the background, from now on, what `sweep` does. */
+  recover(): void;
   /** Removes what dead instances of this application left, and returns how many containers that were. */
   sweep(): Promise<number>;
   /** Resolves when containers that have ended are removed. */
@@ -85,10 +86,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const settings = parseSandboxOptions(options);
   const defaults = parseLimits(settings.defaults);
   const instance = createInstance(settings.owner);
+  const life = new AbortController();
   const room = createRoom({
     instance,
-    choice: createEngineChoice(settings.runtime, () => cliEnvironment(settings.environment)),
-    images: createImages({ allowed: settings.images, pullTimeoutMs: settings.pullTimeoutMs }),
+    choice: createEngineChoice(settings.runtime, settings.environment),
+    images: createImages({ allowed: settings.images, pullTimeoutMs: settings.pullTimeoutMs, life: life.signal }),
+    life: life.signal,
     networks: createNetworks(),
     events: createEvents(instance),
     removal: createRemoval(),
@@ -124,7 +127,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       refuseWhenClosed();
       const request = parseRun(image, command, env, config, defaults);
       sweeper.start();
-      const work = () => calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...config, signal } }));
+      const work = () =>
+        calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...request.config, signal } }));
       return traceContainer(tracing, image, work, (result) => result);
     },
     async serve(spec, input, options) {
@@ -164,12 +168,13 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       removing: room.removal.waiting,
       slots: slots.stats(),
     }),
+    recover: () => sweeper.start(),
     sweep: () => sweeper.now(),
     settled: () => settleRemovals(room),
     close({ graceMs = 10_000 } = {}) {
       // First, so that no call that ends starts another slot.
       slots.close();
-      closing ??= closeRoom(room, calls, slots, graceMs).finally(() => sweeper.stop());
+      closing ??= closeRoom(room, calls, slots, life, graceMs).finally(() => sweeper.stop());
       return closing;
     },
   };
@@ -179,23 +184,30 @@ interface Sweeper {
   /** Sweeps now and every minute. */
   start(): void;
   now(): Promise<number>;
-  stop(): void;
+  /** Resolves when a sweep that is under way has ended. */
+  stop(): Promise<void>;
 }
 
 function createSweeper(room: Room): Sweeper {
   let timer: NodeJS.Timeout | null = null;
-  const now = async () => sweep(room, await room.choice.choose());
+  const underWay = new Set<Promise<number>>();
+  const now = () => {
+    const swept = room.choice.choose().then((engine) => sweep(room, engine));
+    underWay.add(swept);
+    return swept.finally(() => underWay.delete(swept));
+  };
   // An engine that does not answer is told by the run itself.
   const quietly = () => void now().catch(() => {});
   return {
     start() {
-      if (timer !== null) return;
+      if (timer !== null || room.life.aborted) return;
       timer = setInterval(quietly, sweepEveryMs).unref();
       quietly();
     },
     now,
-    stop() {
+    async stop() {
       if (timer !== null) clearInterval(timer);
+      await Promise.allSettled([...underWay]);
     },
   };
 }
@@ -213,10 +225,11 @@ async function sweepLast(room: Room): Promise<void> {
   await settleRemovals(room);
 }
 
-async function closeRoom(room: Room, calls: Calls, slots: Slots, graceMs: number): Promise<void> {
+async function closeRoom(room: Room, calls: Calls, slots: Slots, life: AbortController, graceMs: number): Promise<void> {
   await calls.drain(graceMs);
   // The start of a slot that was under way gives its container up when it is done; what hangs is ended below.
   await Promise.race([slots.settled(), sleep(releaseLimitMs, undefined, { ref: false })]);
+  life.abort();
   const containers = [...room.living.values()];
   for (const container of containers) container?.end("drain");
   await Promise.allSettled(containers.map((container) => container?.gone));

@@ -4,7 +4,7 @@ import { answer, behindMs } from "./answer.js";
 import {
   type ContainerReply,
   configOf,
-  hideSecrets,
+  createHiding,
   readReply,
   renderInput,
   resolveEnv,
@@ -42,8 +42,6 @@ export interface Server {
   readonly keys: Map<string, string>;
 }
 
-/** The version of this package: an update must not use what an older one started. */
-const packageVersion = "0.1.0";
 /** Time limit over which a call is not given a slot. */
 const longestWarmMs = 3_600_000;
 
@@ -54,7 +52,7 @@ export async function serveSkill(
   input: unknown,
   options: ServeOptions,
 ): Promise<ContainerReply> {
-  const request = parseSpec(server, spec, options);
+  const { request, secrets } = parseSpec(server, spec, options);
   const line = renderInput(input);
   const key = await keepSlots(server, spec, request, options, "before").catch((error: unknown) => {
     // A cold run tells the caller who gave up how that ended.
@@ -70,7 +68,7 @@ export async function serveSkill(
     signal: options.signal,
     reply: spec.reply ?? "exit",
     onStart: options.onStart,
-    errorOutput: options.onErrorOutput && createLiveLines(secretsOf(spec, server.environment), options.onErrorOutput),
+    errorOutput: options.onErrorOutput && createLiveLines(secrets, options.onErrorOutput),
   };
   let result: SandboxResult;
   if (slot === null) {
@@ -87,13 +85,13 @@ export async function serveSkill(
     if (key !== null) server.slots.served(key);
   }
   if (key !== null) setTimeout(() => void keepSlots(server, spec, request, options, "after").catch(() => {}), behindMs);
-  return readReply(spec, hideSecrets(spec, result, server.environment));
+  return readReply(spec, result, createHiding(secrets));
 }
 
 /** Starts a skill's slots ahead of its first call. @throws what `run` throws */
 export async function prepareSkill(server: Server, spec: ContainerSpec, owner: string, skillId?: string): Promise<void> {
   const options = { owner, skillId, timeoutMs: server.defaults.timeoutMs };
-  const request = parseSpec(server, spec, options);
+  const { request } = parseSpec(server, spec, options);
   await keepSlots(server, spec, request, options, "before");
   await keepSlots(server, spec, request, options, "after");
 }
@@ -106,9 +104,10 @@ export function drainSkill(server: Server, skill: { readonly spec: ContainerSpec
   server.keys.delete(identity);
 }
 
-function parseSpec(server: Server, spec: ContainerSpec, options: ServeOptions): RunRequest {
+function parseSpec(server: Server, spec: ContainerSpec, options: ServeOptions) {
   const env = resolveEnv(spec.env ?? {}, server.allowEnv, server.environment);
-  return parseRun(spec.image, spec.command, env, configOf(spec, options.timeoutMs, options.signal), server.defaults);
+  const config = configOf(spec, options.timeoutMs, options.signal);
+  return { request: parseRun(spec.image, spec.command, env, config, server.defaults), secrets: secretsOf(spec, env) };
 }
 
 /**
@@ -128,7 +127,11 @@ async function keepSlots(
   const { limits } = request;
   const engine = await orAborted(room.choice.choose(), options.signal);
   const image = await orAborted(room.images.resolve(engine, request.image, limits.pull), options.signal);
+  const identity = options.skillId ?? slotKey({ spec, owner: options.owner });
+  // Slots live and end with this process, so the code that starts them is the same for all.
   const key = slotKey({
+    // Two skills that are alike keep slots of their own: what ends the one's leaves the other's.
+    identity,
     engine: engine.traits.name,
     engineVersion: engine.version,
     image: image.id,
@@ -138,9 +141,7 @@ async function keepSlots(
     environment: request.environment,
     files: request.config.files ?? null,
     owner: options.owner,
-    packageVersion,
   });
-  const identity = options.skillId ?? slotKey({ spec, owner: options.owner });
   const before = server.keys.get(identity);
   if (when === "before") {
     if (before !== undefined && before !== key) server.slots.drain(before);

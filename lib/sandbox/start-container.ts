@@ -1,6 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SkillError } from "../errors.js";
+import { orAborted } from "./abort.js";
 import { type Container, launchContainer } from "./container.js";
 import type { ContainerEnvironment } from "./container-environment.js";
 import type { Engine } from "./engine-table.js";
@@ -18,6 +19,8 @@ export interface StartRequest {
   readonly environment: ContainerEnvironment;
   readonly limits: Limits;
   readonly files: Files | undefined;
+  /** The caller who waits for the start. */
+  readonly signal?: AbortSignal | undefined;
   /** After this nobody can need the container, whoever has forgotten it. */
   readonly lifetimeMs: number;
 }
@@ -30,7 +33,7 @@ export interface StartedContainer {
   release(): Promise<void>;
 }
 
-/** Starts a container and takes note of everything that must be given back. @throws `START_FAILED` */
+/** Starts a container and takes note of everything that must be given back. @throws `START_FAILED` `SHUTTING_DOWN` */
 export async function startContainer(room: Room, request: StartRequest): Promise<StartedContainer> {
   const { engine, limits } = request;
   const deadlineMs = Date.now() + request.lifetimeMs;
@@ -42,8 +45,12 @@ export async function startContainer(room: Room, request: StartRequest): Promise
       `The image declares the volume ${JSON.stringify(odd)}, which cannot be covered: it would be writable without a limit.`,
     );
   }
-  const network = await room.networks.resolve(engine, limits.network);
-  const { folder, cwd, filesFolder } = await makeRunFolder(room, name, request.files);
+  const network = await orAborted(room.networks.resolve(engine, limits.network), request.signal);
+  const { instanceFolder, folder, cwd, filesFolder } = await makeRunFolder(room, name, request.files);
+  if (room.life.aborted) {
+    await rm(folder, { recursive: true, force: true }).catch(() => {});
+    throw new SkillError("SHUTTING_DOWN", "The sandbox is closed.");
+  }
   const local = !engine.remote;
   const pidFile = engine.traits.startEvidence === "pidfile" && local ? join(folder, "pid") : null;
   const args = runArguments({
@@ -57,7 +64,7 @@ export async function startContainer(room: Room, request: StartRequest): Promise
     limits,
     network,
     mounts: filesFolder === null ? null : { folder: filesFolder, names: topLevelNames(request.files ?? {}) },
-    hostsFile: engine.traits.copiesHosts && local ? join(await room.folder(), hostsFileName) : null,
+    hostsFile: engine.traits.copiesHosts && local ? join(instanceFolder, hostsFileName) : null,
     pidFile,
   });
   room.living.set(name, null);
@@ -87,13 +94,20 @@ async function release(room: Room, container: Container, folder: string): Promis
   await rm(folder, { recursive: true, force: true }).catch(() => {});
 }
 
-async function makeRunFolder(room: Room, name: string, files: Files | undefined) {
-  const folder = join(await room.folder(), name.slice(name.lastIndexOf("-") + 1));
-  // Engines leave files in the working directory of their command line program, so it has nothing else in it.
-  const cwd = join(folder, "cwd");
-  await mkdir(cwd, { recursive: true, mode: 0o700 });
-  if (files === undefined || Object.keys(files).length === 0) return { folder, cwd, filesFolder: null };
-  const filesFolder = join(folder, "files");
-  await writeFiles(files, filesFolder);
-  return { folder, cwd, filesFolder };
+async function makeRunFolder(room: Room, name: string, files: Files = {}) {
+  let folder: string | null = null;
+  try {
+    const instanceFolder = await room.folder();
+    folder = join(instanceFolder, name.slice(name.lastIndexOf("-") + 1));
+    // Engines leave files in the working directory of their command line program, so it has nothing else in it.
+    const cwd = join(folder, "cwd");
+    await mkdir(cwd, { recursive: true, mode: 0o700 });
+    const filesFolder = Object.keys(files).length === 0 ? null : join(folder, "files");
+    if (filesFolder !== null) await writeFiles(files, filesFolder);
+    return { instanceFolder, folder, cwd, filesFolder };
+  } catch (error) {
+    if (folder !== null) await rm(folder, { recursive: true, force: true }).catch(() => {});
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SkillError("START_FAILED", `The run's temp folder could not be made: ${reason}`, { cause: error });
+  }
 }

@@ -21,6 +21,10 @@ export interface Events {
 
 /** A stream nobody listens to is closed after this. */
 const idleMs = 30_000;
+/** Pause before a stream that has ended is opened again: it ends at once when the engine is gone. */
+const reopenMs = 500;
+/** Covers the pause, and a start that was quicker than the stream. */
+const lookBackS = 3;
 /** An engine ends the stream by itself after this, so that the command line program does not outlive a server that was killed. */
 const streamLimitS = 600;
 
@@ -29,9 +33,12 @@ export function createEvents(instance: Instance): Events {
   const listeners = new Map<string, EventListener>();
   let child: ChildProcess | null = null;
   let idle: NodeJS.Timeout | undefined;
+  let reopening: NodeJS.Timeout | undefined;
 
   const stop = () => {
     clearTimeout(idle);
+    clearTimeout(reopening);
+    reopening = undefined;
     if (child !== null) killTree(child);
     child = null;
   };
@@ -40,31 +47,43 @@ export function createEvents(instance: Instance): Events {
     const now = Math.floor(Date.now() / 1000);
     const args = [
       "events",
-      `--since=${now - 2}`,
+      `--since=${now - lookBackS}`,
       `--until=${now + streamLimitS}`,
       `--filter=label=${ownerLabel}=${instance.owner}`,
     ];
     const events = ["start", "die", "oom"].map((event) => `--filter=event=${event}`);
-    const opened = spawnCli(engine, [...args, "--filter=type=container", ...events, "--format={{json .}}"], {
-      stdio: ["ignore", "pipe", "ignore"],
-    });
+    let opened: ChildProcess;
+    try {
+      opened = spawnCli(engine, [...args, "--filter=type=container", ...events, "--format={{json .}}"], {
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+    } catch {
+      // Without the stream the engine is asked for each start.
+      return reopen(engine);
+    }
     child = opened;
     opened.on("error", () => {});
     opened.on("close", () => {
       if (child !== opened) return;
       child = null;
-      if (listeners.size > 0) open(engine);
+      reopen(engine);
     });
     readLines(opened, (line) => report(line, listeners));
     // The stream must not keep the process alive.
     opened.unref();
     (opened.stdout as unknown as { unref?: () => void } | null)?.unref?.();
   };
+  const reopen = (engine: Engine) => {
+    reopening ??= setTimeout(() => {
+      reopening = undefined;
+      if (child === null && listeners.size > 0) open(engine);
+    }, reopenMs).unref();
+  };
   return {
     listen(engine, name, listener) {
       clearTimeout(idle);
       listeners.set(name, listener);
-      if (child === null) open(engine);
+      if (child === null && reopening === undefined) open(engine);
       return () => {
         listeners.delete(name);
         if (listeners.size === 0) idle = setTimeout(stop, idleMs).unref();

@@ -18,7 +18,10 @@ onEachEngine("the operations example", (engine) => {
   });
 });
 
-test("the operations example says so when there is no engine, and ends well", { timeout: 60_000 }, async () => {
-  const said = await runCheck({ ...process.env, PATH: "/nonexistent" });
-  expect(said).toMatch(/no container was run. No container engine answers.*every answer is right/s);
+test("the operations example says so when there is no engine, and does not count as passed", { timeout: 60_000 }, async () => {
+  const run = promisify(execFile)(process.execPath, [check], { env: { ...process.env, PATH: "/nonexistent" } });
+  await expect(run).rejects.toMatchObject({
+    code: 77,
+    stdout: expect.stringMatching(/no container was run. No container engine answers.*every answer is right/s),
+  });
 });

@@ -18,6 +18,10 @@ onEachEngine("the sandboxed example", (engine) => {
   });
 });
 
-test("the sandboxed example says so when there is no engine, and ends well", async () => {
-  expect(await runCheck({ ...process.env, PATH: "/nonexistent" })).toMatch(/nothing was checked. No container engine answers/);
+test("the sandboxed example says so when there is no engine, and does not count as passed", async () => {
+  const run = promisify(execFile)(process.execPath, [check], { env: { ...process.env, PATH: "/nonexistent" } });
+  await expect(run).rejects.toMatchObject({
+    code: 77,
+    stdout: expect.stringMatching(/nothing was checked. No container engine answers/),
+  });
 });

@@ -146,9 +146,10 @@ onEachEngine("a container skill", (engine) => {
   test("that is cancelled is killed, and its row says so", async () => {
     const kit = openEngineKit(engine);
     await kit.registry.register(shell("read -r line; sleep 300", { warm: 1 }));
+    expect(await eventually(() => kit.sandbox.stats()?.slots.waiting === 1, 30_000)).toBe(true);
     const stop = new AbortController();
     const running = kit.executor.execute("work", {}, { signal: stop.signal });
-    expect(await eventually(async () => (await engine.cli("ps", "--format", "{{.Command}}")).includes("read -r"))).toBe(true);
+    expect(await eventually(() => kit.sandbox.stats()?.slots.hits === 1)).toBe(true);
     stop.abort();
     expect(await running).toMatchObject({ status: "CANCELLED", errorCode: "SKILL_CANCELLED", sandbox: { exitCode: null } });
     await kit.close();

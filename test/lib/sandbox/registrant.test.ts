@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import type { ContainerSpec } from "../../../lib/types.js";
+import { openTestKit } from "../../fixtures/kit.js";
+
+const container: ContainerSpec = { image: "node:22-alpine", command: ["node", "main.js"] };
+
+test("a registrant's container gets no variable of the server, also none that the operator's own may read", async () => {
+  const kit = openTestKit({ sandbox: { images: ["node"], allowEnv: ["API_KEY"] } });
+  const definition = {
+    name: "work",
+    schema: { type: "object" },
+    container: { ...container, env: { A: "b", KEY: { fromEnv: "API_KEY" } } },
+  } as const;
+  await expect(kit.registry.register(definition, { registrant: true })).rejects.toMatchObject({
+    code: "INVALID_DEFINITION",
+    faults: [{ pointer: "/container/env/KEY" }],
+  });
+  await kit.registry.register(definition);
+});
