@@ -69,3 +69,14 @@ test("a secret of an input or output is nowhere in the database's files or the l
   for (const file of readdirSync(folder)) expect(readFileSync(join(folder, file), "latin1")).not.toContain(secret);
   expect(JSON.stringify(kit.logged)).not.toContain(secret);
 });
+
+test("a skill that another process registered a moment before can be run at once by who registers it too", async () => {
+  const kit = openTestKit();
+  const other = openTestKit({ database: kit.file });
+  await Promise.all([kit.ready(), other.ready()]);
+  const definition = { name: "pay", schema: anything, handler: "pay" } as const;
+  for (const each of [kit, other]) each.executor.registerHandler("pay", () => 1);
+  await kit.registry.register(definition);
+  await other.registry.register(definition);
+  expect(await other.executor.run("pay", {})).toBe(1);
+});
