@@ -8,13 +8,11 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { SkillError } from "../errors.js";
 import type { SqliteConnection } from "./driver.js";
-import { migrations } from "./migrations.js";
+import { isComplete, MIGRATION_TABLE, migrations } from "./migrations.js";
 import { returnsRows } from "./query.js";
 
-// Not Kysely's default names: the file may also be the application's, with migrations of its own.
-const names = { migrationTableName: "skills_migrations", migrationLockTableName: "skills_migrations_lock" };
+const names = { migrationTableName: MIGRATION_TABLE, migrationLockTableName: `${MIGRATION_TABLE}_lock` };
 
 /**
  * Brings a database to this version's tables. The connection must not be used by anyone else until this has ended. Several processes
@@ -50,15 +48,7 @@ function isCurrent(connection: SqliteConnection): boolean {
   const tables = connection.prepare("select name from sqlite_master where type = 'table' and name = ?");
   if (tables.all([names.migrationTableName]).length === 0) return false;
   const applied = connection.prepare(`select name from ${names.migrationTableName}`).all([]);
-  const newer = applied.map((row) => String(row.name)).filter((name) => !Object.hasOwn(migrations, name));
-  if (newer.length > 0) {
-    throw new SkillError(
-      "STORE_INVALID",
-      `The database was changed by a newer version of express-skills (${newer.join(", ")}), which this version cannot work with. ` +
-        "Update express-skills here, or use another database.",
-    );
-  }
-  return applied.length === Object.keys(migrations).length;
+  return isComplete(applied.map((row) => String(row.name)));
 }
 
 function createMigrator(connection: SqliteConnection): Migrator {
