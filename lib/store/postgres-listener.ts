@@ -1,6 +1,6 @@
 import type { PostgresClient } from "./postgres-driver.js";
 
-/** What changes of the catalogue are told on. */
+/** On this a change of a catalogue is told, with its schema: several may be in one database. */
 export const CHANNEL = "express_skills";
 
 const CHECK_EVERY_MS = 20_000;
@@ -32,10 +32,14 @@ export function listen(createClient: () => PostgresClient, onChange: () => void)
     };
     made.on("error", lost);
     made.on("end", lost);
-    made.on("notification", onChange);
+    let schema: unknown;
+    made.on("notification", ({ payload }) => {
+      if (payload === schema) onChange();
+    });
     try {
       await made.connect();
       made.unref();
+      schema = (await made.query({ text: "select current_schema() as schema" })).rows[0]?.schema;
       await made.query({ text: `listen ${CHANNEL}` });
       failures = 0;
       onChange();

@@ -121,7 +121,7 @@ async function finishAndTell<T>(operation: Operation<T>, ask: Ask): Promise<T> {
     isChanged ||= /^(update|insert into|delete from) "catalogue"/.test(query.text);
     return ask(query);
   });
-  if (isChanged) await ask({ text: `notify ${CHANNEL}` });
+  if (isChanged) await ask({ text: `select pg_notify('${CHANNEL}', current_schema())` });
   return result;
 }
 

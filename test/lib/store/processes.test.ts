@@ -1,15 +1,14 @@
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../../lib/store/open.js";
 import { readSettings } from "../../../lib/store/settings.js";
 import { readRevision } from "../../../lib/store/skills.js";
+import { newDatabase } from "../../fixtures/database.js";
 import { runTogether } from "./processes.js";
-import { temporaryFolder } from "./temporary.js";
 
 test("two processes that each read and update one row 1,000 times see no error and lose no update", {
   timeout: 120_000,
 }, async () => {
-  const database = join(await temporaryFolder(), "skills.db");
+  const database = newDatabase();
   const ends = await runTogether("increment.ts", [database, "1000"], 2);
   expect(ends.map(({ code, stderr }) => ({ code, stderr }))).toEqual(Array(2).fill({ code: 0, stderr: "" }));
   const store = await openStore({ database, durability: "process" });
@@ -17,8 +16,8 @@ test("two processes that each read and update one row 1,000 times see no error a
   await store.close();
 });
 
-test("ten processes that open the same new file at once all succeed", { timeout: 120_000 }, async () => {
-  const database = join(await temporaryFolder(), "skills.db");
+test("ten processes that open the same new database at once all succeed", { timeout: 120_000 }, async () => {
+  const database = newDatabase();
   const ends = await runTogether("open.ts", [database], 10);
   expect(ends.map(({ stdout }) => stdout.trim())).toEqual(Array(10).fill("opened"));
   const store = await openStore({ database, durability: "process" });
