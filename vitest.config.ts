@@ -39,7 +39,12 @@ export default defineConfig({
             "test/lib/executor/*.test.ts",
             "test/middleware/**/*.test.ts",
           ],
-          exclude: [...configDefaults.exclude, "test/lib/options.test.ts", "test/**/container*.test.ts", "test/lib/executor/{ids,json,redact}.test.ts"],
+          exclude: [
+            ...configDefaults.exclude,
+            "test/lib/{options,seed}.test.ts",
+            "test/**/container*.test.ts",
+            "test/lib/executor/{ids,json,redact}.test.ts",
+          ],
         },
       },
     ],

@@ -40,8 +40,9 @@ async function checkDatabase(client: PostgresClient): Promise<void> {
 
 /** Looked at without a lock, so that a process starts while another one is writing. */
 async function readApplied(client: PostgresClient): Promise<readonly string[]> {
-  const { rows } = await client.query({ text: `select to_regclass('${MIGRATION_TABLE}') is not null as found` });
-  if (rows[0]?.found !== "t") return [];
+  // Not `to_regclass()`: within a transaction that remembers what was missing before another process made it.
+  const text = "select 1 from pg_catalog.pg_class where relname = $1 and pg_catalog.pg_table_is_visible(oid)";
+  if ((await client.query({ text, values: [MIGRATION_TABLE] })).rows.length === 0) return [];
   return (await client.query({ text: `select name from ${MIGRATION_TABLE}` })).rows.map(({ name }) => String(name));
 }
 

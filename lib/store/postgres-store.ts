@@ -80,7 +80,12 @@ export function createPostgresStore({ pool, createClient, description }: Postgre
       // What is wrong with the question itself is thrown at once, as on SQLite.
       return finish(operation, operation.next(), askPool);
     },
-    write: (operation) => retryWhileBusy(() => transact(operation), writeLimitMs, (error) => faultOf(error) === "busy"),
+    write: (operation) =>
+      retryWhileBusy(
+        () => transact(operation),
+        writeLimitMs,
+        (error) => faultOf(error) === "busy",
+      ),
     upsertExecutions(rows) {
       assertOpen();
       return upsert(rows);

@@ -38,7 +38,10 @@ export function createPostgresUpsert(
     const fitting = rows.filter((row) => {
       const column = executionColumns.find((name) => !fits(name, row[name]));
       if (column === undefined) return true;
-      refused.push({ id: row.id, error: new TypeError(`The column ${column} cannot hold a value of type ${typeof row[column]}`) });
+      refused.push({
+        id: row.id,
+        error: new TypeError(`The column ${column} cannot hold a value of type ${typeof row[column]}`),
+      });
       return false;
     });
     await write(fitting, refused);

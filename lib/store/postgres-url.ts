@@ -72,7 +72,8 @@ export function parsePostgresUrl(text: string, durability: "process" | "power" =
       options: withDurability(parameters.options, durability),
       statement_timeout: statementTimeoutMs === 0 ? undefined : statementTimeoutMs,
       query_timeout: statementTimeoutMs === 0 ? undefined : statementTimeoutMs + ANSWER_MARGIN_MS,
-      connectionTimeoutMillis: 1_000 * numberOf(parameters, "connect_timeout", DEFAULT_CONNECT_TIMEOUT_S, 1, MAX_CONNECT_TIMEOUT_S),
+      connectionTimeoutMillis:
+        1_000 * numberOf(parameters, "connect_timeout", DEFAULT_CONNECT_TIMEOUT_S, 1, MAX_CONNECT_TIMEOUT_S),
       keepAlive: true,
       // The application may have changed how `pg` reads values in the whole process.
       types: { getTypeParser: (oid) => (NUMBER_TYPES.has(oid) ? Number : String) },

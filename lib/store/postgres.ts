@@ -23,7 +23,11 @@ export async function openPostgres(config: StoreConfig, load?: () => Promise<unk
   const { description, client, poolSize } = parsePostgresUrl(config.database, config.durability);
   const { Pool, Client } = await loadPostgres(load);
   try {
-    await retryWhileBusy(() => prepare(new Client(client)), openLimitMs, (error) => postgresFault(error) === "busy");
+    await retryWhileBusy(
+      () => prepare(new Client(client)),
+      openLimitMs,
+      (error) => postgresFault(error) === "busy",
+    );
   } catch (error) {
     throw toOpenError(error, description);
   }

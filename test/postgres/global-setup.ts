@@ -16,7 +16,9 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     return undefined;
   }
   const server = await startPostgres().catch((cause: unknown) => {
-    throw new Error("PostgreSQL could not be started. Run test/setup.sh, or give the URL of a server in SKILLS_TEST_POSTGRES.", { cause });
+    throw new Error("PostgreSQL could not be started. Run test/setup.sh, or give the URL of a server in SKILLS_TEST_POSTGRES.", {
+      cause,
+    });
   });
   project.provide("postgresUrl", server.url);
   return server.remove;

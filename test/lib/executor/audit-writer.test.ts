@@ -3,12 +3,12 @@ import { type AuditEntry, AuditWriter } from "../../../lib/executor/audit.js";
 import { type CallFacts, type CallState, RUNNING, toEntry } from "../../../lib/executor/record.js";
 import { findExecution } from "../../../lib/store/executions.js";
 import { openStore } from "../../../lib/store/open.js";
-import { newDatabase } from "../../fixtures/database.js";
+import { newImpatientDatabase } from "../../fixtures/database.js";
 import { type LogLine, recordingLogger, until } from "../../fixtures/kit.js";
 import { lockDatabase } from "../../fixtures/lock.js";
 
 const openWriter = async (config: { required?: boolean; waitMs?: number } = {}) => {
-  const file = newDatabase();
+  const file = newImpatientDatabase();
   const store = await openStore({ database: file, durability: "process" });
   const lines: LogLine[] = [];
   const writer = new AuditWriter(store, { required: true, waitMs: 1_000, ...config }, recordingLogger(lines));

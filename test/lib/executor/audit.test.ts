@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { newImpatientDatabase } from "../../fixtures/database.js";
 import { openTestKit, temporaryFolder, until } from "../../fixtures/kit.js";
 import { lockDatabase } from "../../fixtures/lock.js";
 
@@ -132,7 +133,7 @@ describe("the audit", () => {
 
 describe("while another process holds the database", () => {
   test("a finished call waits for its row, new calls are refused before their handler, and all recovers by itself", async () => {
-    const { kit, runs } = kitWith();
+    const { kit, runs } = kitWith({ database: newImpatientDatabase() });
     await kit.executor.execute("echo", {});
     const lock = await lockDatabase(kit.file);
     const waiting = kit.executor.execute("echo", { n: 1 });

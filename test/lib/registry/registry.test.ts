@@ -237,12 +237,12 @@ describe("looking up", () => {
     const { registry } = await open();
     await registry.register({ ...definition, apiKeyId: "own" });
     for (const change of [
-      registry.setEnabled("summarize", "1.0.0", false),
-      registry.setMode("summarize", "9.0.0", "off", "own"),
-      registry.update("summarize", "1.0.0", { description: "x" }, "stranger"),
-      registry.setMode(undefined as unknown as string, "1.0.0", "off"),
+      () => registry.setEnabled("summarize", "1.0.0", false),
+      () => registry.setMode("summarize", "9.0.0", "off", "own"),
+      () => registry.update("summarize", "1.0.0", { description: "x" }, "stranger"),
+      () => registry.setMode(undefined as unknown as string, "1.0.0", "off"),
     ]) {
-      await expect(change).rejects.toMatchObject({ code: "SKILL_NOT_FOUND" });
+      await expect(change()).rejects.toMatchObject({ code: "SKILL_NOT_FOUND" });
     }
     await expect(registry.setMode("summarize", "1.0.0", "maybe" as "on", "own")).rejects.toMatchObject({
       code: "INVALID_DEFINITION",
@@ -301,6 +301,8 @@ describe("two registries on one database", () => {
 test("while the database cannot be read the copy serves for a minute, is reported once, and recovers", async () => {
   const { registry, store, clock, lines } = await open();
   await registry.register(definition);
+  // No look at the database is under way.
+  await registry.loadFromDatabase();
   const { read } = store;
   let broken = true;
   const unreliable = store as { read: Store["read"] };
@@ -311,6 +313,7 @@ test("while the database cannot be read the copy serves for a minute, is reporte
   for (let second = 0; second < 59; second++) {
     clock.ms += 1_001;
     expect(resolve(registry, "summarize").version).toBe("1.0.0");
+    await new Promise(setImmediate);
   }
   expect(lines.filter(({ level }) => level === "warn")).toHaveLength(1);
   clock.ms += 2_000;

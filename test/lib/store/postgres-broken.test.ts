@@ -27,7 +27,9 @@ const failure = (opening: Promise<unknown>): Promise<Error> =>
   );
 
 test("without the package pg the error says how to install it", async () => {
-  const opening = openPostgres(at("postgres://u:s3cret@127.0.0.1/x"), () => Promise.reject(new Error("Cannot find package 'pg'")));
+  const opening = openPostgres(at("postgres://u:s3cret@127.0.0.1/x"), () =>
+    Promise.reject(new Error("Cannot find package 'pg'")),
+  );
   await expect(opening).rejects.toMatchObject({
     code: "STORE_DRIVER_UNAVAILABLE",
     message: expect.stringMatching(/Cannot find package 'pg'.*npm install pg@8/),
@@ -96,7 +98,10 @@ test("a database of a newer version is refused, an application's own table of th
   const other = newPostgresDatabase();
   const theirs = await connectBeside(other);
   await theirs.query("create table skills (mine text)");
-  expect(await failure(openStore(at(other)))).toMatchObject({ code: "STORE_INVALID", message: expect.stringContaining("skills") });
+  expect(await failure(openStore(at(other)))).toMatchObject({
+    code: "STORE_INVALID",
+    message: expect.stringContaining("skills"),
+  });
   const { rows } = await theirs.query("select tablename from pg_tables where schemaname = current_schema()");
   expect(rows).toEqual([{ tablename: "skills" }]);
 });
@@ -192,7 +197,9 @@ test("transactions that deadlock are tried again", async () => {
 test("a store that is closed while a statement hangs cuts it", async () => {
   const { database, store } = await openNew();
   await lockDatabase(database);
-  const cut = expect(Promise.resolve(store.upsertExecutions([executionRow()]))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  const cut = expect(Promise.resolve(store.upsertExecutions([executionRow()]))).rejects.toMatchObject({
+    code: "STORE_UNAVAILABLE",
+  });
   await store.close();
   await cut;
 });
