@@ -113,7 +113,7 @@ async function findBinaries(folder, user) {
 function createCluster(initdb, data, user) {
   const passwordFile = `${data}.password`;
   writeFileSync(passwordFile, `${PASSWORD}\n`, { mode: 0o644 });
-  const access = ["--username=postgres", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+  const access = ["--username=postgres", "--auth=password", `--pwfile=${passwordFile}`];
   const flags = ["--pgdata", data, ...access, "--encoding=UTF8", "--locale=C", "--no-sync"];
   const { status, stderr, error } = spawnSync(initdb, flags, { ...user, cwd: data, encoding: "utf8" });
   if (status !== 0) throw new Error(`initdb failed: ${error?.message ?? stderr}`);
