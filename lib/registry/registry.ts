@@ -100,7 +100,8 @@ export class SkillRegistry implements Registry {
   async register(definition: SkillDefinition, options: RegisterOptions = {}): Promise<Skill> {
     const parsed = parseDefinition(definition, { patterns: options.patterns === "native" ? "native" : "linear" });
     const { container } = parsed.content;
-    if (container !== undefined) checkContainerAllowed(container, this.#containers, options.registrant === true);
+    if (container !== undefined)
+      checkContainerAllowed(container, this.#containers, options.registrant === true, parsed.content.timeoutMs);
     const encoded = encodeContent(parsed.content);
     this.#runnables.prepare(parsed.content, encoded);
     const unchanged = await this.#store.read(findUnchanged(parsed, encoded));

@@ -19,6 +19,8 @@ export interface ContainerRules {
 /** Definitions are kept in memory while they are used. */
 const maxBytes = 1024 * 1024;
 const maxWarm = 64;
+/** All skills share the slots: one of somebody else must not take those of the others. */
+const maxWarmOfRegistrants = 2;
 const limitKeys = [
   "cpus",
   "memoryMb",
@@ -74,10 +76,16 @@ export function containerFaults(value: unknown): Fault[] {
 
 /**
  * Refuses what the operator does not allow. A registrant, who is not the operator, needs an image of the list, and gets no network, no
- * variable of the server, and at most the sandbox's default limits.
+ * variable of the server, at most the sandbox's default limits and time, and few slots.
+ * @param timeoutMs the skill's own time limit
  * @throws `IMAGE_NOT_ALLOWED`, `INVALID_DEFINITION`
  */
-export function checkContainerAllowed(spec: ContainerSpec, rules: ContainerRules, isRegistrant: boolean): void {
+export function checkContainerAllowed(
+  spec: ContainerSpec,
+  rules: ContainerRules,
+  isRegistrant: boolean,
+  timeoutMs: number | undefined,
+): void {
   const allowed = rules.images?.map(parseImageReference);
   if (allowed === undefined ? isRegistrant : !mayBeAllowed(allowed, parseImageReference(spec.image))) {
     const why = allowed === undefined ? ": no image is, as long as the option sandbox.images is not set" : "";
@@ -89,7 +97,7 @@ export function checkContainerAllowed(spec: ContainerSpec, rules: ContainerRules
         ? []
         : [{ pointer: `/container/env/${name}`, message: "asks for a variable of the server that is not in sandbox.allowEnv" }],
     ),
-    ...(isRegistrant ? excessOf(spec, parseLimits(rules.defaults ?? {})) : []),
+    ...(isRegistrant ? excessOf(spec, timeoutMs, parseLimits(rules.defaults ?? {})) : []),
   ];
   if (faults.length === 0) return;
   const list = faults.map(({ pointer, message }) => `${pointer} ${message}`).join("; ");
@@ -97,7 +105,7 @@ export function checkContainerAllowed(spec: ContainerSpec, rules: ContainerRules
 }
 
 /** What a registrant asks for that is the operator's alone, or over the sandbox's default limits. */
-function excessOf(spec: ContainerSpec, most: Limits): Fault[] {
+function excessOf(spec: ContainerSpec, timeoutMs: number | undefined, most: Limits): Fault[] {
   // What the operator's own skills may read would come out in the answer of anybody's.
   const faults: Fault[] = Object.entries(spec.env ?? {}).flatMap(([name, value]) =>
     typeof value === "string"
@@ -109,6 +117,11 @@ function excessOf(spec: ContainerSpec, most: Limits): Fault[] {
     if (asked !== undefined && asked > most[key])
       faults.push({ pointer: `/container/${key}`, message: `must be at most ${most[key]}, the default of this server` });
   }
+  // A program that never ends would hold a place that others wait for.
+  if (timeoutMs !== undefined && timeoutMs > most.timeoutMs)
+    faults.push({ pointer: "/timeoutMs", message: `must be at most ${most.timeoutMs}, the default of this server's containers` });
+  if (spec.warm !== undefined && spec.warm > maxWarmOfRegistrants)
+    faults.push({ pointer: "/container/warm", message: `must be at most ${maxWarmOfRegistrants}` });
   if (spec.network !== undefined && spec.network !== "none" && spec.network !== most.network)
     faults.push({
       pointer: "/container/network",
