@@ -20,7 +20,7 @@ export async function withKit<T>(
   { logger = noteLogger(context.terminal), mayMakeDatabase = false }: WithKitOptions = {},
 ): Promise<T> {
   const database = databaseOf(context, options);
-  requireDatabase(database, mayMakeDatabase);
+  await requireDatabase(database, mayMakeDatabase);
   // A command is over before a container that it started ahead could serve.
   const kit = createSkills({ database, logger, sandbox: { maxSlots: 0 } });
   try {

@@ -86,7 +86,8 @@ export class Instance {
   }
 }
 
-function isDead(instance: InstanceRow): boolean {
+/** Whether what it was running has ended without an outcome. */
+export function isDead(instance: InstanceRow): boolean {
   if (Date.now() - Date.parse(instance.heartbeat_at) > DEAD_AFTER_MS) return true;
   if (instance.host !== hostname()) return false;
   if (instance.pid !== process.pid) return !isProcessAlive(instance.pid);

@@ -9,7 +9,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import type { SqliteConnection } from "./driver.js";
-import { isComplete, MIGRATION_TABLE, migrations } from "./migrations.js";
+import { isComplete, MIGRATION_TABLE, type MigrationState, migrationState, migrations } from "./migrations.js";
 import { returnsRows } from "./query.js";
 
 const names = { migrationTableName: MIGRATION_TABLE, migrationLockTableName: `${MIGRATION_TABLE}_lock` };
@@ -43,27 +43,12 @@ export function rollback(connection: SqliteConnection): void {
   } catch {}
 }
 
-/** Which migrations a database has, in the order of their names. */
-export interface MigrationState {
-  readonly applied: readonly string[];
-  /** Of this version, and not applied. */
-  readonly pending: readonly string[];
-  /** Applied, and of a newer version. */
-  readonly newer: readonly string[];
-}
-
 /** Looked at without a lock. */
 export function readMigrations(connection: SqliteConnection): MigrationState {
-  const known = Object.keys(migrations).sort();
   const tables = connection.prepare("select name from sqlite_master where type = 'table' and name = ?");
-  if (tables.all([names.migrationTableName]).length === 0) return { applied: [], pending: known, newer: [] };
+  if (tables.all([names.migrationTableName]).length === 0) return migrationState([]);
   const rows = connection.prepare(`select name from ${names.migrationTableName} order by name`).all([]);
-  const applied = rows.map((row) => String(row.name));
-  return {
-    applied,
-    pending: known.filter((name) => !applied.includes(name)),
-    newer: applied.filter((name) => !known.includes(name)),
-  };
+  return migrationState(rows.map((row) => String(row.name)));
 }
 
 /** Looked at without a lock, so that a process starts while another one is writing. */

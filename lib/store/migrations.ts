@@ -29,6 +29,26 @@ export function isComplete(applied: readonly string[]): boolean {
   return applied.length === Object.keys(migrations).length;
 }
 
+/** Which migrations a database has, in the order of their names. */
+export interface MigrationState {
+  readonly applied: readonly string[];
+  /** Of this version, and not applied. */
+  readonly pending: readonly string[];
+  /** Applied, and of a newer version. */
+  readonly newer: readonly string[];
+}
+
+/** What this version makes of the names that a database has in its table of migrations. */
+export function migrationState(names: readonly string[]): MigrationState {
+  const known = Object.keys(migrations).sort();
+  const applied = [...names].sort();
+  return {
+    applied,
+    pending: known.filter((name) => !applied.includes(name)),
+    newer: applied.filter((name) => !known.includes(name)),
+  };
+}
+
 async function foundation(database: Kysely<unknown>): Promise<void> {
   await createSkills(database);
   await createExecutions(database);

@@ -27,7 +27,8 @@ export async function migratePostgres(client: PostgresClient): Promise<void> {
   }
 }
 
-async function checkDatabase(client: PostgresClient): Promise<void> {
+/** @throws STORE_INVALID the database cannot hold the tables */
+export async function checkDatabase(client: PostgresClient): Promise<void> {
   const { rows } = await client.query({
     text: "select current_schema() as schema, current_setting('server_encoding') as encoding",
   });
@@ -38,8 +39,8 @@ async function checkDatabase(client: PostgresClient): Promise<void> {
     throw new SkillError("STORE_INVALID", `The database's encoding is ${encoding}. Use one that was created with encoding UTF8.`);
 }
 
-/** Looked at without a lock, so that a process starts while another one is writing. */
-async function readApplied(client: PostgresClient): Promise<readonly string[]> {
+/** Names of the migrations that were applied. Looked at without a lock, so that a process starts while another one is writing. */
+export async function readApplied(client: PostgresClient): Promise<readonly string[]> {
   // Not `to_regclass()`: within a transaction that remembers what was missing before another process made it.
   const text = "select 1 from pg_catalog.pg_class where relname = $1 and pg_catalog.pg_table_is_visible(oid)";
   if ((await client.query({ text, values: [MIGRATION_TABLE] })).rows.length === 0) return [];

@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
+import { isPostgresUrl } from "../../store/postgres-url.js";
 import { type AddCommand, type CommandContext, type CommonOptions, examples, type Work } from "../command.js";
-import { databaseOf, fileOf } from "../database.js";
+import { databaseOf } from "../database.js";
 import { checkDatabase } from "../doctor/database.js";
 import { checkEngine } from "../doctor/engine.js";
 import type { Finding } from "../doctor/finding.js";
@@ -29,10 +29,11 @@ export const addDoctor: AddCommand = (program, toAction) => {
 
 const doctor: Work<DoctorOptions> = async (context, options) => {
   const { terminal, environment } = context;
-  const ofNode = checkNode();
-  const ofDatabase = await checkDatabase(databaseOf(context, options));
+  const database = databaseOf(context, options);
+  const ofNode = checkNode({ needsSqlite: !isPostgresUrl(database) });
+  const { findings: ofDatabase, isCurrent } = await checkDatabase(database);
   const isUsable = [...ofNode, ...ofDatabase].every(({ state }) => state !== "broken");
-  const { findings: ofSkills, images } = isUsable ? await lookAtSkills(context, options, ofDatabase) : nothing;
+  const { findings: ofSkills, images } = isUsable && isCurrent ? await lookAtSkills(context, options) : nothing;
   const ofEngine = await checkEngine(environment, [...new Set([...images, ...(options.image ?? [])])]);
   const findings = [...ofNode, ...ofDatabase, ...ofSkills, ...ofEngine];
   const isBroken = findings.some(({ state }) => state === "broken");
@@ -43,20 +44,13 @@ const doctor: Work<DoctorOptions> = async (context, options) => {
 
 const nothing: SkillFindings = Object.freeze({ findings: [], images: [] });
 
-/** Only of a file that is there and of this version: doctor neither makes nor changes one. */
-async function lookAtSkills(
-  context: CommandContext,
-  options: DoctorOptions,
-  ofDatabase: readonly Finding[],
-): Promise<SkillFindings> {
-  const file = fileOf(databaseOf(context, options));
-  const isOld = ofDatabase.some(({ action }) => action?.includes("migrate"));
-  if (file === undefined || !existsSync(file) || isOld) return nothing;
+/** Only of a database that is there and of this version: doctor neither makes nor changes one. */
+async function lookAtSkills(context: CommandContext, options: DoctorOptions): Promise<SkillFindings> {
   try {
     return await withKit(context, options, checkSkills);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const action = "Let this user read and write the file and its folder, and end what holds it locked.";
+    const action = "Let this user read and write it (and the folder of a file), and end what holds it locked.";
     return { findings: [{ subject: "database", state: "broken", message, action }], images: [] };
   }
 }

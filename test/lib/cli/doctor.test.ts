@@ -1,15 +1,14 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { checkEngine } from "../../../lib/cli/doctor/engine.js";
 import { checkNode } from "../../../lib/cli/doctor/node.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
 import { openTestKit } from "../../fixtures/kit.js";
-import { type CommandLine, commandLine, makeDatabase, timeout } from "./command-line.js";
+import { type CommandLine, commandLine, makeDatabase, timeout, withoutEngine } from "./command-line.js";
 
 describe("express-skills doctor", { timeout }, () => {
   test("finds nothing to do where all is well, and does not need an engine that no skill needs", async () => {
-    const line = withoutEngine();
+    const line = lineWithoutEngine();
     const kit = openTestKit({ database: line.file });
     kit.define({ name: "work", schema: { type: "object" }, handler: () => ({}) });
     await kit.ready();
@@ -24,7 +23,7 @@ describe("express-skills doctor", { timeout }, () => {
   });
 
   test("says what to do about each fault, exits with 1 and prints the same as JSON", async () => {
-    const line = withoutEngine();
+    const line = lineWithoutEngine();
     await makeDatabase(line);
     chmodSync(line.file, 0o644);
     const { code, stdout } = await line.doctor("--json", "--image", "alpine:3");
@@ -45,7 +44,7 @@ describe("express-skills doctor", { timeout }, () => {
   });
 
   test("looks at a database that is not there without making it, and at one that is damaged", async () => {
-    const missing = withoutEngine();
+    const missing = lineWithoutEngine();
     expect(await missing.doctor()).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/warning +database .*does not exist/),
@@ -63,8 +62,8 @@ describe("express-skills doctor", { timeout }, () => {
   });
 
   test("tells an old Node from one that will do", () => {
-    expect(checkNode("v18.20.0")[0]).toMatchObject({ state: "broken", action: "Install Node 20.19.0 or later." });
-    expect(checkNode("v26.1.0")[0]).toMatchObject({ state: "ok" });
+    expect(checkNode({ version: "v18.20.0" })[0]).toMatchObject({ state: "broken", action: "Install Node 20.19.0 or later." });
+    expect(checkNode({ version: "v26.1.0" })[0]).toMatchObject({ state: "ok" });
   });
 });
 
@@ -85,14 +84,8 @@ onEachEngine("doctor", (engine) => {
   });
 });
 
-/** A command line whose PATH has no engine that works. */
-function withoutEngine(): CommandLine & { doctor(...words: string[]): ReturnType<CommandLine["run"]> } {
+function lineWithoutEngine(): CommandLine & { doctor(...words: string[]): ReturnType<CommandLine["run"]> } {
   const line = commandLine();
-  const folder = join(line.folder, "bin");
-  mkdirSync(folder);
-  for (const name of ["docker", "podman"]) {
-    writeFileSync(join(folder, name), "#!/bin/sh\necho 'Cannot connect to the engine' >&2\nexit 125\n", { mode: 0o755 });
-  }
-  const environment = { PATH: `${folder}:${process.env["PATH"]}`, SKILLS_SANDBOX_RUNTIME: "" };
+  const environment = withoutEngine(line);
   return { ...line, doctor: (...words) => line.start(["doctor", ...words], environment).ended };
 }
