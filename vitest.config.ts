@@ -43,6 +43,8 @@ export default defineConfig({
             ...configDefaults.exclude,
             "test/lib/{options,seed}.test.ts",
             "test/**/container*.test.ts",
+            // A page in a browser sees answers of the API, which is tested here.
+            "test/middleware/dashboard/*.test.ts",
             "test/lib/executor/{ids,json,redact}.test.ts",
           ],
         },
