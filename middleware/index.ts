@@ -17,6 +17,8 @@ export {
   type DefineSkill,
   type DurationPercentiles,
   defaultSkills,
+  type EnqueueCallOptions,
+  type EnqueueOptions,
   type ExecutionEvents,
   type ExecutionFilter,
   type ExecutionLine,
@@ -71,6 +73,7 @@ export {
   SkillRegistry,
   type SkillsKit,
   type SkillsOptions,
+  type SkillsWorker,
   type SkillUpdate,
   type SlotStats,
   type StandardSchema,
@@ -83,6 +86,8 @@ export {
   sandboxRunner,
   skillExecutor,
   skillRegistry,
+  type UnregisterOptions,
+  type WorkerOptions,
 } from "../lib/index.js";
 export type { SkillsApiOptions } from "./api/options.js";
 export type { ApiIdentity, ApiRole, Authorize } from "./api/roles.js";

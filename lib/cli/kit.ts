@@ -21,7 +21,7 @@ export async function withKit<T>(
 ): Promise<T> {
   const database = databaseOf(context, options);
   requireDatabase(database, mayMakeDatabase);
-  const kit = createSkills({ database, logger });
+  const kit = createSkills({ database, logger, worker: false });
   try {
     return await work(kit);
   } finally {
