@@ -14,12 +14,24 @@ export interface WorkerProcess {
   kill(): Promise<void>;
 }
 
-/** A database with a kit that enqueues and runs nothing, and worker processes on the same file. */
-export function openQueue() {
+/** As the workers define them. */
+const definitions = [
+  { name: "count" },
+  { name: "hang", idempotent: false, timeoutMs: 600_000 },
+  { name: "hang-idempotent", idempotent: true, timeoutMs: 600_000 },
+  { name: "deadly", idempotent: true },
+];
+
+/** A database with a kit that enqueues and has no handlers, and worker processes on the same file. */
+export async function openQueue() {
   const folder = temporaryFolder();
   const database = `${folder}/skills.db`;
   const effects = `${folder}/effects.txt`;
   const kit = openTestKit({ database, worker: false });
+  for (const definition of definitions) {
+    const handler = `${definition.name}@1.0.0`;
+    await kit.registry.register({ ...definition, handler, schema: { type: "object" } }, { patterns: "native" });
+  }
   return {
     kit,
     database,
@@ -27,7 +39,10 @@ export function openQueue() {
     effects: () => (existsSync(effects) ? readFileSync(effects, "utf8").trim().split("\n") : []),
     async startWorker(environment: NodeJS.ProcessEnv = {}, concurrency = 10): Promise<WorkerProcess> {
       const words = ["--no-warnings", "--input-type=module", "--eval", launch, script, database, effects, String(concurrency)];
-      const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...environment } });
+      const child = spawn(process.execPath, words, {
+        stdio: ["ignore", "pipe", "inherit"],
+        env: { ...process.env, ...environment },
+      });
       onTestFinished(() => void child.kill("SIGKILL"));
       await once(child.stdout as NodeJS.ReadableStream, "data");
       return {

@@ -3,7 +3,8 @@ import { createSkills } from "../../../../lib/index.js";
 
 // A worker of its own process: argv has the database, a file for what it does, and how much it does at once.
 const [, , database = "", effects = "", concurrency = "10"] = process.argv;
-const kit = createSkills({ database, worker: false });
+const logger = { debug() {}, info() {}, warn() {}, error: console.error };
+const kit = createSkills({ database, worker: false, logger });
 const note = (text: string) => appendFileSync(effects, `${process.pid} ${text}\n`);
 
 kit.define({
