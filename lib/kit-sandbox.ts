@@ -35,7 +35,7 @@ export function createKitSandbox(options: SandboxOptions): KitSandbox {
     },
     serve: async (spec, input, call) => use().serve(spec, input, call),
     prepare({ id, name, version, apiKeyId, container }) {
-      if ((container?.warm ?? 0) === 0 || container === null || closed) return;
+      if (container === null || (container.warm ?? 0) === 0 || options.maxSlots === 0 || closed) return;
       use()
         .prepare(container, apiKeyId, id)
         .catch((error: unknown) => {

@@ -86,6 +86,7 @@ export {
   sandboxRunner,
   skillExecutor,
   skillRegistry,
+  suggestion,
   type UnregisterOptions,
   type WorkerOptions,
 } from "../lib/index.js";

@@ -6,11 +6,17 @@ import { Registry } from "prom-client";
 import { createAuthorize } from "./keys.js";
 import { defineSkills } from "./skills.js";
 
-/** @param {{ database: string, keys: Readonly<Record<string, import("express-skills").ApiIdentity>> }} options */
-export function createApp({ database, keys }) {
+/**
+ * @param {object} options
+ * @param {string} options.database
+ * @param {Readonly<Record<string, import("express-skills").ApiIdentity>>} options.keys
+ * @param {string} options.image what the container skill runs in: any image with Node 20 or later
+ */
+export function createApp({ database, keys, image }) {
   const metrics = new Registry();
-  const kit = skills({ database, metrics: { registry: metrics } });
-  defineSkills(kit);
+  // Definitions that come over the API may name this image, and no other.
+  const kit = skills({ database, metrics: { registry: metrics }, sandbox: { images: [image] } });
+  defineSkills(kit, image);
   const authorize = createAuthorize(keys);
 
   const app = express();

@@ -21,6 +21,7 @@ try {
   await checkAccess(url);
   await checkRuns(caller, admin);
   await checkDashboard(url, admin);
+  await checkContainer(caller, admin);
   const metrics = await admin("metrics");
   assert.match(metrics.text, /skill_executions_total\{[^}]*skill="licences"[^}]*\} [1-9]/);
   server.kill("SIGTERM");
@@ -68,6 +69,37 @@ async function checkRuns(caller, admin) {
   );
   const { body: all } = await admin("api/executions");
   assert.equal(all.items.length, own.items.length + 1);
+}
+
+/**
+ * Needs a container engine that has the image of OPERATIONS_IMAGE, by default node:22-alpine.
+ *
+ * @param {Client} caller
+ * @param {Client} admin
+ */
+async function checkContainer(caller, admin) {
+  const foreign = {
+    name: "foreign",
+    schema: { type: "object" },
+    container: { image: "example.com/miner", command: ["mine"] },
+  };
+  assert.equal((await admin("api/skills", foreign)).body.code, "IMAGE_NOT_ALLOWED");
+
+  const { body: engines } = await admin("api/engines");
+  const first = engines.sandbox === null ? null : await admin("api/skills/checkSource/executions", { source: "let a = 1;" });
+  if (first === null || first.body.errorCode === "IMAGE_NOT_FOUND") {
+    console.log(`operations: no container was run. ${engines.problem?.detail ?? first?.body.errorMessage}`);
+    return;
+  }
+  assert.deepEqual(first.body.output, { ok: true });
+  assert.equal(first.body.log, "parsing 10 characters\n");
+  assert.equal(first.body.sandbox.runtime, engines.sandbox.engine);
+  const { body: refused } = await caller("api/skills/checkSource/executions", { source: "let a b;" });
+  assert.match(refused.output?.error, /SyntaxError/, JSON.stringify(refused));
+  assert.deepEqual([refused.sandbox, refused.log], [undefined, undefined], "how it ran is for operators");
+  const { text } = await admin("metrics");
+  assert.match(text, /skill_executions_total\{[^}]*skill="checkSource"[^}]*\} 2/);
+  assert.match(text, /skill_sandbox_slots\{state="waiting"\} \d/);
 }
 
 /**

@@ -7,8 +7,10 @@ import { createApp } from "./app.js";
 const database = process.env.SKILLS_DATABASE ?? fileURLToPath(new URL("operations.db", import.meta.url));
 // An application has its keys in a secret store; these last as long as the process.
 const [adminKey, callerKey] = [newKey(), newKey()];
+const image = process.env.OPERATIONS_IMAGE ?? "node:22-alpine";
 const { app, kit } = createApp({
   database,
+  image,
   keys: { [adminKey]: { apiKeyId: "admin", role: "admin" }, [callerKey]: { apiKeyId: "build-server", role: "caller" } },
 });
 await kit.ready();
@@ -24,6 +26,9 @@ The dashboard, with the admin's key in the address:
 A caller that runs a skill, and waits at most five seconds:
   curl ${url}/api/skills/licences/executions -H 'Authorization: Bearer ${callerKey}' -H 'Prefer: wait=5' \\
     -H 'Content-Type: application/json' -d '{"allowed":["MIT"],"pauseMs":20}'
+The same caller runs a program in a container of its own, if Docker or Podman answers here and has ${image}:
+  curl ${url}/api/skills/checkSource/executions -H 'Authorization: Bearer ${callerKey}' \\
+    -H 'Content-Type: application/json' -d '{"source":"let a b;"}'
 Metrics for Prometheus:
   curl ${url}/metrics -H 'Authorization: Bearer ${adminKey}'`);
 

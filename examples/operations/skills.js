@@ -4,8 +4,11 @@ import { SkillError } from "express-skills";
 
 const packages = new URL("../../node_modules/", import.meta.url);
 
-/** @param {Pick<import("express-skills").SkillsKit, "define">} kit */
-export function defineSkills(kit) {
+/**
+ * @param {Pick<import("express-skills").SkillsKit, "define">} kit
+ * @param {string} image
+ */
+export function defineSkills(kit, image) {
   kit.define({
     name: "licences",
     version: "1.0.0",
@@ -70,7 +73,46 @@ export function defineSkills(kit) {
       return { package: name, licence: await licenceOf(name) };
     },
   });
+
+  kit.define({
+    name: "checkSource",
+    version: "1.0.0",
+    description: "Whether a program is valid JavaScript; it is parsed in a container.",
+    tags: ["container"],
+    schema: {
+      type: "object",
+      properties: { source: { type: "string", maxLength: 20_000 } },
+      required: ["source"],
+      additionalProperties: false,
+    },
+    timeoutMs: 10_000,
+    // One waits, started ahead, for the next call.
+    container: {
+      image,
+      command: ["node", "check.mjs"],
+      files: { "check.mjs": checkSource },
+      memoryMb: 128,
+      warm: 1,
+      pull: "never",
+    },
+  });
 }
+
+/** Says whether a program could start, without ever running it in the server: the image's own Node parses it. */
+const checkSource = `
+  import { createInterface } from "node:readline";
+  import { Script } from "node:vm";
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { source } = JSON.parse(line);
+    console.error("parsing " + source.length + " characters");
+    try {
+      new Script(source);
+      console.log(JSON.stringify({ ok: true }));
+    } catch (error) {
+      console.log(JSON.stringify({ ok: false, error: String(error) }));
+    }
+  }
+`;
 
 /** @returns {Promise<string[]>} */
 async function installedPackages() {

@@ -1,4 +1,4 @@
-import type { ExecutionStatus, SkillExecution } from "../types.js";
+import type { ExecutionSandbox, ExecutionStatus, SkillExecution } from "../types.js";
 import type { Column } from "./table.js";
 import type { Terminal } from "./terminal.js";
 import { shortDuration, shortTime } from "./time.js";
@@ -36,6 +36,7 @@ export function executionDetails(execution: Execution, paint: Paint): readonly s
     ["ended", execution.finishedAt],
     ["took", execution.durationMs === null ? null : shortDuration(execution.durationMs)],
     ["attempts", String(execution.attempts)],
+    ["container", execution.sandbox === undefined ? null : containerText(execution.sandbox)],
   ];
   const lines = facts
     .filter(([, value]) => value !== null)
@@ -52,7 +53,13 @@ export function executionDetails(execution: Execution, paint: Paint): readonly s
     jsonText(execution.input, 2),
     paint("dim", "output"),
     jsonText(execution.output, 2),
+    ...(execution.log === undefined ? [] : [paint("dim", "standard error"), ...manyLines(execution.log.trimEnd()).split("\n")]),
   ];
+}
+
+function containerText({ runtime, image, exitCode, oomKilled, servedFrom }: ExecutionSandbox): string {
+  const end = oomKilled ? "ended by the kernel for memory" : exitCode === null ? null : `exit code ${exitCode}`;
+  return [`${image} in ${runtime}`, servedFrom, end].filter((text) => text !== null).join(", ");
 }
 
 function skillOf({ skillName, skillVersion }: Execution): string {

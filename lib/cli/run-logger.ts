@@ -7,13 +7,16 @@ const BAR_CELLS = 20;
 /** What every line of a handler has, which its reader knows. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(["executionId", "requestId", "skill", "attempt", "fraction"]);
 
-/** Shows what handlers log and how far they are while they run. */
+/** Shows what handlers log, how far they are, and what containers write to their standard error, while they run. */
 export function runLogger(terminal: Terminal): Logger {
   let shownProgress = "";
+  const note = (skill: unknown, text: string) =>
+    terminal.note(`${terminal.paint("dim", `${oneLine(String(skill))}:`, "stderr")} ${oneLine(text)}`);
   return {
     ...noteLogger(terminal),
     debug(fields, message) {
-      const { fraction } = fields as { fraction?: unknown };
+      const { fraction, stream, skill } = fields as { fraction?: unknown; stream?: unknown; skill?: unknown };
+      if (stream === "stderr") for (const line of message.split("\n")) note(skill, line);
       if (typeof fraction !== "number") return;
       const line = progressLine(fraction, message);
       if (line === shownProgress) return;
@@ -24,8 +27,7 @@ export function runLogger(terminal: Terminal): Logger {
       const { executionId, skill } = fields as { executionId?: unknown; skill?: unknown };
       // Without an execution it is the kit that speaks.
       if (executionId === undefined) return;
-      const said = oneLine(`${message}${fieldsText(fields)}`);
-      terminal.note(`${terminal.paint("dim", `${oneLine(String(skill))}:`, "stderr")} ${said}`);
+      note(skill, `${message}${fieldsText(fields)}`);
     },
   };
 }

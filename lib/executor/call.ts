@@ -405,6 +405,13 @@ class Call implements StartedWork {
     this.#container = { sandbox, log: log === "" ? null : log };
   }
 
+  #noteContainerLines(skill: string, text: string): void {
+    const { events, logger } = this.#rooms;
+    const { requestId } = this.#request.caller;
+    events.stderr(this.#id, text);
+    logger.debug({ executionId: this.#id, requestId, skill, stream: "stderr" }, text.trimEnd());
+  }
+
   /** The calling execution when it is of this kit, so that its row can be the parent. */
   #parent(): RunningCall | undefined {
     const { calling } = this.#request;
@@ -423,6 +430,7 @@ class Call implements StartedWork {
       deadline,
       chain: [...(calling?.chain ?? []), skill],
       onContainer: (trace) => this.#keep(trace),
+      onContainerLines: (text) => this.#noteContainerLines(skill, text),
     };
   }
 

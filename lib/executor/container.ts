@@ -18,6 +18,8 @@ export interface ContainerCall {
   readonly signal: AbortSignal;
   /** Called when the program runs and has been given its input. */
   readonly onStart: () => void;
+  /** Called with lines of the program's standard error while it runs. */
+  readonly onErrorOutput: ((text: string) => void) | undefined;
 }
 
 export interface ContainerAnswer {
@@ -51,7 +53,8 @@ export function createContainerHandler(server: ContainerServer, skill: Skill): R
       deadline.pause();
       try {
         const { signal } = deadline;
-        const answer = await server.serve(container, input, { owner: apiKeyId, skillId: id, timeoutMs, signal, onStart });
+        const options = { owner: apiKeyId, skillId: id, timeoutMs, signal, onStart, onErrorOutput: call.onContainerLines };
+        const answer = await server.serve(container, input, options);
         call.onContainer?.(traceOf(answer));
         if (answer.error !== null) throw answer.error;
         return answer.output;

@@ -141,12 +141,14 @@ export class ExecutionEvents {
     this.#add(executionId, value, 2 * text.length + (shown?.bytes ?? 0));
   }
 
-  /** What the container of an execution wrote to its standard error. */
+  /** What the container of an execution wrote to its standard error: each line is noted for itself. */
   stderr(executionId: string, text: string): void {
-    for (let at = 0; at < text.length; at += MAX_TEXT_CHARS) {
-      const part = text.slice(at, at + MAX_TEXT_CHARS);
-      const value = { kind: "stderr", at: new Date().toISOString(), text: part, fields: null, attempt: null } as const;
-      this.#add(executionId, value, 2 * part.length);
+    for (const line of text.replace(/\n$/, "").split(/\r?\n/)) {
+      for (let at = 0; at === 0 || at < line.length; at += MAX_TEXT_CHARS) {
+        const part = line.slice(at, at + MAX_TEXT_CHARS);
+        const value = { kind: "stderr", at: new Date().toISOString(), text: part, fields: null, attempt: null } as const;
+        this.#add(executionId, value, 2 * part.length);
+      }
     }
   }
 

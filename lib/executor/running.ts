@@ -16,6 +16,8 @@ export interface RunningCall {
   readonly chain: readonly string[];
   /** Told what a container that did the call's work left behind. */
   readonly onContainer?: ((trace: ContainerTrace) => void) | undefined;
+  /** Told lines that such a container writes to its standard error, while it does. */
+  readonly onContainerLines?: ((text: string) => void) | undefined;
 }
 
 /** What a call learned of a container that did its work. */

@@ -1,5 +1,6 @@
 import type { SandboxResult } from "../types.js";
 import type { Input } from "./container.js";
+import type { LiveLines } from "./live-lines.js";
 import { answeredResult, decideOutcome } from "./outcome.js";
 import type { StartedContainer } from "./start-container.js";
 
@@ -14,6 +15,8 @@ export interface Question {
   readonly servedFrom: "warm" | "cold";
   /** Called when the program runs and has been given its input, from where its time counts. */
   readonly onStart?: (() => void) | undefined;
+  /** Gets the standard error while it comes. */
+  readonly errorOutput?: LiveLines | undefined;
 }
 
 /** Starting a process holds up everything else in this one: what no caller waits for begins when the answer is on its way. */
@@ -21,11 +24,12 @@ export const behindMs = 25;
 
 /** Gives a container its input, and waits for its answer. */
 export async function answer({ container, cwd }: StartedContainer, question: Question): Promise<SandboxResult> {
-  const { signal } = question;
+  const { signal, errorOutput } = question;
   const context = { image: question.image, cwd, servedFrom: question.servedFrom, warnings: [] };
   const onAbort = () => container.end("abort");
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
+  if (errorOutput !== undefined) container.onErrorOutput = (chunk) => errorOutput.push(chunk);
   try {
     const line = question.reply === "line" ? firstLine(container) : null;
     container.feed(question.input, question.timeoutMs);
@@ -39,6 +43,8 @@ export async function answer({ container, cwd }: StartedContainer, question: Que
     return result;
   } finally {
     container.onOutput = null;
+    container.onErrorOutput = null;
+    errorOutput?.end();
     signal?.removeEventListener("abort", onAbort);
   }
 }

@@ -48,12 +48,15 @@ const shortestSecret = 4;
 /** The result without the server's variables in its standard error, which is kept as a log and quoted in errors. */
 export function hideSecrets(spec: ContainerSpec, result: SandboxResult, server: NodeJS.ProcessEnv): SandboxResult {
   let { stderr } = result;
-  for (const value of Object.values(spec.env ?? {})) {
-    const secret = typeof value === "string" ? "" : (server[value.fromEnv] ?? "");
-    // What is shorter is no secret, and would tear the text to pieces.
-    if (secret.length >= shortestSecret) stderr = stderr.replaceAll(secret, "[redacted]");
-  }
+  for (const secret of secretsOf(spec, server)) stderr = stderr.replaceAll(secret, "[redacted]");
   return stderr === result.stderr ? result : { ...result, stderr };
+}
+
+/** The values of the server's variables that a skill reads. What is shorter is no secret, and would tear a text to pieces. */
+export function secretsOf(spec: ContainerSpec, server: NodeJS.ProcessEnv): string[] {
+  return Object.values(spec.env ?? {})
+    .map((value) => (typeof value === "string" ? "" : (server[value.fromEnv] ?? "")))
+    .filter(({ length }) => length >= shortestSecret);
 }
 
 /** Turns the end of a skill's container into its output, or into an error that says what the program did wrong. */

@@ -50,6 +50,8 @@ export interface Container {
   times(): { readonly startupMs: number | null; readonly durationMs: number };
   /** Called with each piece of standard output, after it was captured. */
   onOutput: (() => void) | null;
+  /** Called with each piece of standard error, after it was captured. */
+  onErrorOutput: ((chunk: Buffer) => void) | null;
 }
 
 export interface ContainerLaunch {
@@ -159,6 +161,7 @@ export function launchContainer(launch: ContainerLaunch): Container {
       return startedAt !== null;
     },
     onOutput: null,
+    onErrorOutput: null,
     times() {
       const now = endedAt ?? performance.now();
       const from = startedAt === null ? now : Math.max(startedAt, fedAt ?? startedAt);
@@ -198,7 +201,10 @@ export function launchContainer(launch: ContainerLaunch): Container {
     container.stdout.push(chunk);
     container.onOutput?.();
   });
-  child?.stderr?.on("data", (chunk: Buffer) => container.stderr.push(chunk));
+  child?.stderr?.on("data", (chunk: Buffer) => {
+    container.stderr.push(chunk);
+    container.onErrorOutput?.(chunk);
+  });
   child?.on("exit", (code, signal) => {
     exited = true;
     closed.resolve();

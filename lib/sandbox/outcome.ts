@@ -110,10 +110,15 @@ function signalOf(exitCode: number | null): string | null {
 const engineWarning =
   /^(WARNING: (Your kernel does not support|The requested image's platform|IPv4 forwarding is disabled|No (swap|memory|cpu) )|time="[^"]*" level=warning )/;
 
+/** Whether a text begins with a line that the engine printed, not the program. */
+export function isEngineWarning(text: string): boolean {
+  return engineWarning.test(text);
+}
+
 function splitWarnings(stderr: string): { readonly text: string; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
   let rest = stderr;
-  while (engineWarning.test(rest)) {
+  while (isEngineWarning(rest)) {
     const end = rest.indexOf("\n");
     warnings.push(end === -1 ? rest : rest.slice(0, end));
     rest = end === -1 ? "" : rest.slice(end + 1);

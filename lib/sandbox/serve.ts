@@ -1,8 +1,18 @@
 import type { ContainerSpec, SandboxResult } from "../types.js";
 import { Aborted, orAborted } from "./abort.js";
 import { answer, behindMs } from "./answer.js";
-import { type ContainerReply, configOf, hideSecrets, readReply, renderInput, resolveEnv, slotKey } from "./container-skill.js";
+import {
+  type ContainerReply,
+  configOf,
+  hideSecrets,
+  readReply,
+  renderInput,
+  resolveEnv,
+  secretsOf,
+  slotKey,
+} from "./container-skill.js";
 import type { Limits } from "./limits.js";
+import { createLiveLines } from "./live-lines.js";
 import { deadlineSlackMs, parseRun, type Runner, type RunRequest, runCold } from "./run.js";
 import type { Slots } from "./slots.js";
 import { startContainer } from "./start-container.js";
@@ -17,6 +27,8 @@ export interface ServeOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called when the program runs and has been given its input, from where its time counts. */
   readonly onStart?: (() => void) | undefined;
+  /** Called with lines of the program's standard error while it runs, without the server's variables. Must not throw. */
+  readonly onErrorOutput?: ((text: string) => void) | undefined;
 }
 
 export interface Server {
@@ -58,6 +70,7 @@ export async function serveSkill(
     signal: options.signal,
     reply: spec.reply ?? "exit",
     onStart: options.onStart,
+    errorOutput: options.onErrorOutput && createLiveLines(secretsOf(spec, server.environment), options.onErrorOutput),
   };
   let result: SandboxResult;
   if (slot === null) {

@@ -44,7 +44,7 @@ export interface Answer {
 }
 
 export async function send(url: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(15_000), ...init });
+  const response = await fetch(url, { signal: AbortSignal.timeout(45_000), ...init });
   const text = await response.text();
   const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : text };
@@ -72,10 +72,10 @@ export function memoryLogger(): Logger & {
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Waits until `isTrue` answers yes, at most ten seconds. */
-export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
+export async function until(isTrue: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+  const end = Date.now() + limitMs;
   while (!(await isTrue())) {
-    if (Date.now() > end) throw new Error("What the test waits for did not happen within 10 s.");
+    if (Date.now() > end) throw new Error(`What the test waits for did not happen within ${limitMs} ms.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -5,6 +5,9 @@ import { withKit } from "../kit.js";
 import { collect, integerBetween } from "../option-parsers.js";
 import { aborted } from "../signals.js";
 
+/** As a server has by default. */
+const MAX_SLOTS = 16;
+
 interface WorkerCommandOptions extends CommonOptions {
   readonly require?: readonly string[];
   readonly concurrency?: number;
@@ -34,14 +37,19 @@ export const addWorker: AddCommand = (program, toAction) => {
 
 const work: Work<WorkerCommandOptions> = async (context, options) => {
   const { terminal, signal } = context;
-  return withKit(context, options, async (kit) => {
-    await loadHandlers(kit, options.require ?? []);
-    await kit.ready();
-    const worker = kit.startWorker({ concurrency: options.concurrency });
-    terminal.note("The worker is ready. Ctrl-C or SIGTERM stops it; a second one ends it at once.");
-    await aborted(signal);
-    terminal.note("Stopping: what runs may finish.");
-    await worker.stop({ graceMs: options.grace });
-    return exitCode("ok");
-  });
+  return withKit(
+    context,
+    options,
+    async (kit) => {
+      await loadHandlers(kit, options.require ?? []);
+      await kit.ready();
+      const worker = kit.startWorker({ concurrency: options.concurrency });
+      terminal.note("The worker is ready. Ctrl-C or SIGTERM stops it; a second one ends it at once.");
+      await aborted(signal);
+      terminal.note("Stopping: what runs may finish.");
+      await worker.stop({ graceMs: options.grace });
+      return exitCode("ok");
+    },
+    { maxSlots: MAX_SLOTS },
+  );
 };

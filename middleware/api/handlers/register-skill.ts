@@ -12,7 +12,7 @@ export const registerSkill = defineRoute<{ readonly owner?: string }, Body>({
   id: "registerSkill",
   summary: "Register a version",
   description:
-    "Its owner is `apiKeyId` of the definition, else `owner`, else `system`. Schemas are bounded and their patterns run on a linear-time engine, so that no definition can stop the server. The same content again changes nothing; other content under a version that exists is refused (409) unless `replace` is true.",
+    "Its owner is `apiKeyId` of the definition, else `owner`, else `system`. Schemas are bounded and their patterns run on a linear-time engine, so that no definition can stop the server. The same content again changes nothing; other content under a version that exists is refused (409) unless `replace` is true. A container needs an image that the server's option `sandbox.images` names, and gets no network and at most the default limits.",
   query: { owner: parameters.actingOwner },
   body: { component: "SkillRegistration", isChecked: false },
   responses: {
@@ -25,7 +25,7 @@ export const registerSkill = defineRoute<{ readonly owner?: string }, Body>({
     const before = await existing(kit, caller, definition);
     // A body that is no object is refused as one, with what the registry says of it.
     const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
-    const skill = await kit.registry.register(isObject ? definition : body, { replace: replace === true });
+    const skill = await kit.registry.register(isObject ? definition : body, { replace: replace === true, registrant: true });
     const address = `skills/${encodeURIComponent(skill.name)}/versions/${encodeURIComponent(skill.version)}`;
     const headers = { Location: link(`${address}?owner=${encodeURIComponent(skill.apiKeyId)}`) };
     return { status: before === undefined ? 201 : 200, body: skill, headers };

@@ -36,7 +36,20 @@ const summaryProperties = {
   },
   createdAt: time,
   finishedAt: { type: ["string", "null"], format: "date-time" },
-  sandbox: { type: ["object", "null"], description: "Facts of the container, when the skill ran in one." },
+  sandbox: {
+    type: "object",
+    description: "For operators: facts of the container, when the skill ran in one.",
+    properties: {
+      runtime: { ...text, description: "The engine: `docker` or `podman`." },
+      image: text,
+      exitCode: { type: ["integer", "null"], description: "`null` when the program was ended, or answered before its end." },
+      oomKilled: { type: "boolean", description: "Whether the kernel ended a process of it for memory." },
+      servedFrom: { type: "string", enum: ["warm", "cold"], description: "`warm`: from a container that was started ahead." },
+      startupMs: { type: ["number", "null"], minimum: 0, description: "`null` when the program never started." },
+    },
+    required: ["runtime", "image", "exitCode", "oomKilled", "servedFrom", "startupMs"],
+    additionalProperties: false,
+  },
 };
 
 const { sandbox: _optional, ...required } = summaryProperties;
@@ -46,9 +59,10 @@ const data = {
 };
 
 const summary = { type: "object", properties: summaryProperties, required: Object.keys(required), additionalProperties: false };
+const log = { ...text, description: "For operators: the last of what the container wrote to its standard error." };
 const whole = {
   type: "object",
-  properties: { ...summaryProperties, ...data },
+  properties: { ...summaryProperties, ...data, log },
   required: [...Object.keys(required), ...Object.keys(data)],
   additionalProperties: false,
 };

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import compression from "compression";
 import express5 from "express";
 import helmet from "helmet";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { skillErrors, skillsApi } from "../../../middleware/index.js";
 import { type Express, newKit, send, serve, versions } from "../servers.js";
 import { authorize, identityHeaders, openApi, readEvents } from "./api.js";
@@ -226,15 +226,10 @@ test("readiness says why not without telling what is inside", async () => {
   expect(text).not.toContain("nonexistent");
 });
 
-test("engines are what the kit's sandbox says of itself, and null without one", async () => {
-  const api = await openApi();
-  const empty = { sandbox: null, stats: null, problem: null };
-  expect((await api.as("operator")("GET", "engines")).body).toEqual(empty);
-  const sandbox = { describe: async () => ({ engine: "podman" }), stats: () => ({ running: 1 }) };
-  const other = await openApi({ kit: Object.assign(newKit(), { sandbox }) });
-  expect((await other.as("operator")("GET", "engines")).body).toEqual({
-    ...empty,
-    sandbox: { engine: "podman" },
-    stats: { running: 1 },
-  });
+test("where no engine answers, engines say why", async () => {
+  vi.stubEnv("PATH", "/nonexistent");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { body } = await (await openApi()).as("operator")("GET", "engines");
+  expect(body).toMatchObject({ sandbox: null, stats: { running: 0 }, problem: { code: "SANDBOX_UNAVAILABLE" } });
+  expect(body.problem.detail).toContain("docker");
 });

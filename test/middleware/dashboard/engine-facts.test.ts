@@ -58,10 +58,20 @@ test("slots that cannot be started and calls that wait are warnings", () => {
   expect([containers?.state, slots?.state]).toEqual(["warning", "warning"]);
 });
 
-test("no engine that answers is bad, no containers at all is not", () => {
+test("no engine that answers is bad, unless no container was ever asked for", () => {
   const problem = { code: "SANDBOX_UNAVAILABLE", detail: "No container engine answers: podman is not installed." };
   expect(describeEngines({ sandbox: null, stats, problem }, undefined)[0]).toMatchObject({ state: "bad", text: problem.detail });
-  expect(describeEngines({ sandbox: null, stats: null, problem: null }, undefined)).toMatchObject([{ state: "unknown" }]);
+  const none = { first: 0, starting: 0, taken: 0, failing: 0 };
+  const unused = {
+    running: 0,
+    queued: 0,
+    removing: 0,
+    slots: { ...stats.slots, hits: 0, misses: none, waiting: 0, starting: 0 },
+  };
+  for (const of of [unused, null])
+    expect(describeEngines({ sandbox: null, stats: of, problem }, undefined)).toMatchObject([
+      { state: "unknown", text: problem.detail },
+    ]);
   expect(describeEngines(undefined, undefined)).toMatchObject([{ text: "Asking…" }]);
   expect(describeEngines(undefined, new Problem(503, { detail: "Later." }))).toMatchObject([{ text: "Later." }]);
 });

@@ -7,12 +7,15 @@ import { afterAll, beforeAll } from "vitest";
 import type { ApiIdentity } from "../../../middleware/api/roles.js";
 import { createDashboard } from "../../../middleware/dashboard/router.js";
 import { type SkillsMiddleware, skills } from "../../../middleware/index.js";
+import { environmentOf, missingReason, shellImage, type TestEngineName } from "../../engines/engines.js";
 import { buildPage } from "./page-folder.js";
-import { defineWorkload, type Workload } from "./workload.js";
+import { defineContainer, defineWorkload, type Workload } from "./workload.js";
 
 export interface Operations {
   readonly kit: SkillsMiddleware;
   readonly workload: Workload;
+  /** The container engine, with which there is a skill `wordCount`; `undefined` where none is ready. */
+  readonly engine: TestEngineName | undefined;
   /** With a slash at its end. */
   readonly url: string;
 }
@@ -39,9 +42,12 @@ export function startOperations(prepare?: (kit: SkillsMiddleware) => Promise<voi
 
   beforeAll(async () => {
     const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-    const kit = skills({ database: ":memory:", logger: quiet });
+    const engine = useAnyEngine((restore) => endings.push(restore));
+    const sandbox = { owner: `dashboard ${process.pid}`, images: [shellImage], ...(engine && { runtime: engine }) };
+    const kit = skills({ database: ":memory:", logger: quiet, sandbox });
     endings.push(() => kit.close({ graceMs: 0 }));
     const workload = defineWorkload(kit);
+    if (engine !== undefined) defineContainer(kit);
     await kit.ready();
     await prepare?.(kit);
     const app = express().use(helmet()).use(compression()).use(kit);
@@ -52,7 +58,7 @@ export function startOperations(prepare?: (kit: SkillsMiddleware) => Promise<voi
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    operations = { kit, workload, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/skills/` };
+    operations = { kit, workload, engine, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/skills/` };
   });
   afterAll(async () => {
     for (const end of endings.reverse()) await end();
@@ -61,4 +67,20 @@ export function startOperations(prepare?: (kit: SkillsMiddleware) => Promise<voi
     if (operations === undefined) throw new Error("The application has not been started.");
     return operations;
   };
+}
+
+/** Leads this process to an engine that is ready, until `restore` is called. */
+function useAnyEngine(atEnd: (restore: () => Promise<void>) => unknown): TestEngineName | undefined {
+  const engine = (["docker", "podman"] as const).find((name) => missingReason(name) === null);
+  if (engine === undefined) return undefined;
+  const environment = environmentOf(engine);
+  for (const name of ["DOCKER_HOST", "CONTAINERS_CONF"]) {
+    const before = process.env[name];
+    if (environment[name] !== undefined) process.env[name] = environment[name];
+    atEnd(async () => {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    });
+  }
+  return engine;
 }

@@ -5,10 +5,11 @@ import { expectNoComplaints, goTo, startBrowser } from "./browser.js";
 import { startOperations } from "./operations.js";
 
 const operations = startOperations(async (kit) => {
+  kit.executor.registerHandler("notes", ({ text }) => ({ notes: String(text).split(". ") }));
   await kit.registry.register({
     name: "privateNotes",
     schema: { type: "object", properties: { text: { type: "string" } } },
-    handler: "summarizeText@1.0.0",
+    handler: "notes",
     apiKeyId: "storefront",
   });
 });

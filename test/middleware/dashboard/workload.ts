@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
 import type { SkillsMiddleware } from "../../../middleware/index.js";
+import { shellImage } from "../../engines/engines.js";
 
 /** Skills as an application might have them: quick, slow, failing, nested, and one that waits until it is told to go on. */
 export interface Workload {
@@ -137,6 +138,23 @@ function defineShop(kit: SkillsMiddleware): void {
         sentences: 2,
       });
       return { week, quotes, summary: output };
+    },
+  });
+}
+
+/** A skill that needs a container engine. */
+export function defineContainer(kit: SkillsMiddleware): void {
+  kit.define({
+    name: "wordCount",
+    version: "1.0.0",
+    description: "Counts words in a container of its own.",
+    tags: ["text", "container"],
+    schema: { type: "object", properties: { text: { type: "string", maxLength: 10_000 } }, required: ["text"] },
+    timeoutMs: 30_000,
+    container: {
+      image: shellImage,
+      command: ["sh", "-c", 'read -r line; echo counting >&2; echo "$line" | wc -w'],
+      warm: 2,
     },
   });
 }

@@ -1,6 +1,15 @@
-import type { ExecutionStatus, Fault, Skill, SkillExecution, SkillHead } from "../../../../lib/index.js";
+import type {
+  ExecutionSandbox,
+  ExecutionStatus,
+  Fault,
+  SandboxDescription,
+  SandboxStats,
+  Skill,
+  SkillExecution,
+  SkillHead,
+} from "../../../../lib/index.js";
 
-export type { ExecutionStatus, Fault, Skill, SkillExecution, SkillHead };
+export type { ExecutionSandbox, ExecutionStatus, Fault, SandboxStats, Skill, SkillExecution, SkillHead };
 
 export interface Page<Item> {
   readonly items: readonly Item[];
@@ -15,18 +24,8 @@ export interface Session {
   readonly role: Role;
 }
 
-/** Which facts the server adds when the skill ran in a container. */
-export interface SandboxFacts {
-  readonly runtime?: string;
-  readonly image?: string;
-  readonly exitCode?: number | null;
-  readonly oomKilled?: boolean;
-  readonly servedFrom?: "warm" | "cold";
-  readonly startupMs?: number | null;
-}
-
-/** In lists without `input` and `output`. */
-export type Execution = SkillExecution<unknown> & { readonly sandbox?: SandboxFacts | null };
+/** In lists without `input`, `output` and `log`. */
+export type Execution = SkillExecution<unknown>;
 
 export type Counts = Readonly<Partial<Record<ExecutionStatus, number>>>;
 
@@ -57,25 +56,10 @@ export interface Stats {
   readonly skills: readonly SkillStats[];
 }
 
-/** `sandbox` is `null` without an engine that answers, `stats` when the application runs no containers. */
+/** `sandbox` is `null` without an engine that answers. */
 export interface Engines {
-  readonly sandbox: {
-    readonly engine: string;
-    readonly version: string;
-    readonly rootless?: boolean;
-    readonly limits?: object | null;
-    readonly warnings?: readonly string[];
-  } | null;
-  readonly stats: {
-    readonly running?: number;
-    readonly queued?: number;
-    readonly slots?: {
-      readonly hits?: number;
-      readonly misses?: Readonly<Record<string, number>>;
-      readonly waiting?: number;
-      readonly starting?: number;
-    };
-  } | null;
+  readonly sandbox: SandboxDescription | null;
+  readonly stats: SandboxStats | null;
   readonly problem: { readonly code: string; readonly detail: string } | null;
 }
 

@@ -24,7 +24,7 @@ export function useFeed(isTold: boolean, isPaused: boolean, onChange: () => void
   return isTold ? state : "polling";
 }
 
-/** At once, then at most once in `everyMs`; the last one is never lost. */
+/** At once, and at most once in `everyMs`. The last time comes after the last call: what a call tells of may be stored a moment later. */
 function throttle(action: () => void, everyMs: number): { call(): void; cancel(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isWaiting = false;
@@ -39,7 +39,7 @@ function throttle(action: () => void, everyMs: number): { call(): void; cancel()
   return {
     call() {
       if (timer === undefined) run();
-      else isWaiting = true;
+      isWaiting = true;
     },
     cancel: () => clearTimeout(timer),
   };

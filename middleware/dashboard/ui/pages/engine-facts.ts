@@ -1,5 +1,5 @@
 import type { Problem } from "../api/problem.js";
-import type { Engines } from "../api/types.js";
+import type { Engines, SandboxStats } from "../api/types.js";
 
 /** One line about a part of the system. */
 export interface EngineFact {
@@ -20,21 +20,30 @@ export function describeEngines(engines: Engines | null | undefined, problem: Pr
 function engineFact({ sandbox, stats, problem }: Engines): EngineFact {
   const title = "Container engine";
   if (sandbox !== null) {
-    const { engine, version, rootless = false, warnings = [] } = sandbox;
+    const { engine, version, rootless, warnings } = sandbox;
     const text = [engine, version, rootless ? "rootless" : ""].filter(Boolean).join(" ");
     const missing = missingLimits(sandbox.limits);
     if (missing.length > 0) return { title, state: "bad", text: `${text}: it does not enforce ${missing.join(", ")}` };
     if (warnings.length > 0) return { title, state: "warning", text: `${text}: ${warnings.join(" ")}` };
     return { title, state: "good", text };
   }
-  if (stats === null) return { title, state: "unknown", text: "This application runs no containers" };
-  return { title, state: "bad", text: problem?.detail ?? "No container engine answers: run npx express-skills doctor" };
+  // Without a single container so far, nobody misses it.
+  const state = stats === null || isUnused(stats) ? "unknown" : "bad";
+  return { title, state, text: problem?.detail ?? "No container engine answers: run npx express-skills doctor" };
 }
 
-function containerFacts({ stats }: Engines): EngineFact[] {
-  if (stats === null) return [];
-  const { running = 0, queued = 0, slots } = stats;
-  const misses = Object.values(slots?.misses ?? {}).reduce((sum, count) => sum + count, 0);
+function isUnused({ running, queued, slots: { hits, misses, waiting, starting } }: SandboxStats): boolean {
+  return running + queued + hits + waiting + starting + sumOf(misses) === 0;
+}
+
+function sumOf(counts: object): number {
+  return Object.values(counts).reduce((sum: number, count: number) => sum + count, 0);
+}
+
+function containerFacts({ sandbox, stats }: Engines): EngineFact[] {
+  if (stats === null || (sandbox === null && isUnused(stats))) return [];
+  const { running, queued, slots } = stats;
+  const isFailing = slots.misses.failing > 0;
   return [
     {
       title: "Containers",
@@ -47,13 +56,13 @@ function containerFacts({ stats }: Engines): EngineFact[] {
     },
     {
       title: "Slots",
-      state: (slots?.misses?.failing ?? 0) > 0 ? "warning" : "good",
-      text: (slots?.misses?.failing ?? 0) > 0 ? "Some could not be started ahead" : "Containers that were started ahead",
+      state: isFailing ? "warning" : "good",
+      text: isFailing ? "Some could not be started ahead" : "Containers that were started ahead",
       numbers: [
-        ["ready", slots?.waiting ?? 0],
-        ["starting", slots?.starting ?? 0],
-        ["warm calls", slots?.hits ?? 0],
-        ["cold calls", misses],
+        ["ready", slots.waiting],
+        ["starting", slots.starting],
+        ["warm calls", slots.hits],
+        ["cold calls", sumOf(slots.misses)],
       ],
     },
   ];

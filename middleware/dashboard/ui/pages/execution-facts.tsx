@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { Execution, SandboxFacts } from "../api/types.js";
+import type { Execution, ExecutionSandbox } from "../api/types.js";
 import { formatDuration, formatTime, shortId } from "../format.js";
 import { type FactRow, Facts } from "../parts/facts.js";
 import { CopyButton } from "../parts/json-view.js";
@@ -11,7 +11,7 @@ export function ExecutionFacts({ execution }: { readonly execution: Execution })
     <aside class="panel facts-panel" aria-label="Facts">
       <h2>Facts</h2>
       <Facts rows={rowsOf(execution)} />
-      {sandbox !== undefined && sandbox !== null && (
+      {sandbox !== undefined && (
         <>
           <h3>Container</h3>
           <Facts rows={sandboxRows(sandbox)} />
@@ -68,12 +68,12 @@ function ExecutionLink({ id }: { readonly id: string }): VNode {
   );
 }
 
-function sandboxRows({ runtime, image, exitCode, oomKilled, servedFrom, startupMs }: SandboxFacts): FactRow[] {
+function sandboxRows({ runtime, image, exitCode, oomKilled, servedFrom, startupMs }: ExecutionSandbox): FactRow[] {
   return [
-    ["Engine", runtime ?? "–"],
-    ["Image", <code key="image">{image ?? "–"}</code>],
-    ["Exit code", exitCode === null || exitCode === undefined ? "–" : String(exitCode)],
-    ["Out of memory", oomKilled === true ? "yes: it was killed" : "no"],
+    ["Engine", runtime],
+    ["Image", <code key="image">{image}</code>],
+    ["Exit code", exitCode === null ? "–" : String(exitCode)],
+    ["Out of memory", oomKilled ? "yes: it was killed" : "no"],
     ["Served from", servedFrom === "warm" ? "a slot started ahead" : "a cold start"],
     ["Startup", formatDuration(startupMs)],
   ];

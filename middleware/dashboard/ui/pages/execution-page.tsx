@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { get } from "../api/client.js";
-import type { Execution } from "../api/types.js";
+import type { Execution, LogLine } from "../api/types.js";
 import { useMay } from "../data/session.js";
 import { useLiveExecution } from "../data/use-live-execution.js";
 import { useResource } from "../data/use-resource.js";
@@ -72,7 +72,8 @@ interface DetailsProps {
 }
 
 function Details({ live, execution }: DetailsProps): VNode {
-  const { progress, lines, missing } = live;
+  const { progress, missing } = live;
+  const lines = live.lines.length > 0 ? live.lines : storedLines(execution);
   const mayReadLog = useMay("operator");
   return (
     <div class="execution-layout">
@@ -103,6 +104,12 @@ function Details({ live, execution }: DetailsProps): VNode {
       <ExecutionFacts execution={execution} />
     </div>
   );
+}
+
+/** What a container wrote is stored; what a handler logged is not. */
+function storedLines({ log }: Execution): readonly LogLine[] {
+  const lines = log === undefined ? [] : log.replace(/\n$/, "").split(/\r?\n/);
+  return lines.map((text) => ({ kind: "stderr", at: "", text, fields: null }));
 }
 
 function logHint({ finishedAt }: Execution, mayRead: boolean): string {

@@ -10,18 +10,25 @@ export function SkillFacts({ skill }: { readonly skill: Skill }): VNode {
 }
 
 function originOf(skill: Skill): FactRow[] {
-  const { container } = skill as Skill & { readonly container?: { readonly image?: string; readonly warm?: number } | null };
   return [
     ["Owner", skill.apiKeyId],
-    container?.image === undefined
-      ? ["Handler", <code key="h">{skill.handler}</code>]
-      : ["Image", <code key="i">{container.image}</code>],
-    ...(container?.warm === undefined ? [] : [["Started ahead", `${container.warm}`] as const]),
+    ...workOf(skill),
     ["Tags", <Tags key="t" tags={skill.tags} />],
     ...(skill.sourceProvider === null ? [] : [["From", skill.sourceProvider] as const]),
     ["Registered", <Ago key="r" iso={skill.createdAt} />],
     ["Changed", <Ago key="c" iso={skill.updatedAt} />],
     ["Content", <code key="x">{skill.contentHash.slice(0, 12)}</code>],
+  ];
+}
+
+/** Callers do not see the container of another owner's skill. */
+function workOf({ handler, container }: Skill): FactRow[] {
+  if (handler !== null) return [["Handler", <code key="h">{handler}</code>]];
+  if (container === null) return [["Runs in", "a container"]];
+  return [
+    ["Image", <code key="i">{container.image}</code>],
+    ["Command", <code key="c">{container.command.join(" ")}</code>],
+    ...(container.warm === undefined ? [] : [["Started ahead", `${container.warm}`] as const]),
   ];
 }
 
