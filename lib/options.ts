@@ -9,7 +9,7 @@ import type { Logger, WorkerOptions } from "./types.js";
 
 /** What `createSkills()` and `skills()` take. Every option may be left out; `undefined` means left out. */
 export interface SkillsOptions {
-  /** A SQLite file, or `:memory:`. Default `skills.db` in the working directory. */
+  /** A SQLite file, `:memory:`, or a `postgres://` URL. Default `skills.db` in the working directory. */
   readonly database?: string | undefined;
   /** Where messages go, in pino's shape. Default: warnings and errors to the console. */
   readonly logger?: Logger | undefined;

@@ -8,13 +8,11 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { SkillError } from "../errors.js";
 import type { SqliteConnection } from "./driver.js";
-import { migrations } from "./migrations.js";
+import { isComplete, MIGRATION_TABLE, migrations } from "./migrations.js";
 import { returnsRows } from "./query.js";
 
-// Not Kysely's default names: the file may also be the application's, with migrations of its own.
-const names = { migrationTableName: "skills_migrations", migrationLockTableName: "skills_migrations_lock" };
+const names = { migrationTableName: MIGRATION_TABLE, migrationLockTableName: `${MIGRATION_TABLE}_lock` };
 
 /**
  * Brings a database to this version's tables. The connection must not be used by anyone else until this has ended. Several processes
@@ -70,15 +68,7 @@ export function readMigrations(connection: SqliteConnection): MigrationState {
 
 /** Looked at without a lock, so that a process starts while another one is writing. */
 function isCurrent(connection: SqliteConnection): boolean {
-  const { pending, newer } = readMigrations(connection);
-  if (newer.length > 0) {
-    throw new SkillError(
-      "STORE_INVALID",
-      `The database was changed by a newer version of express-skills (${newer.join(", ")}), which this version cannot work with. ` +
-        "Update express-skills here, or use another database.",
-    );
-  }
-  return pending.length === 0;
+  return isComplete(readMigrations(connection).applied);
 }
 
 function createMigrator(connection: SqliteConnection): Migrator {

@@ -1,4 +1,8 @@
 import { type Kysely, type Migration, sql } from "kysely";
+import { SkillError } from "../errors.js";
+
+/** Not Kysely's default name: the database may also be the application's, with migrations of its own. */
+export const MIGRATION_TABLE = "skills_migrations";
 
 /**
  * Every migration, by name; they run in the order of their names. A released one never changes. Statements must work on every
@@ -9,6 +13,22 @@ export const migrations: Readonly<Record<string, Migration>> = Object.freeze({
   "0002_containers": { up: containers },
   "0003_queue": { up: queue },
 });
+
+/**
+ * Whether a database on which these were applied is up to date.
+ * @throws STORE_INVALID it belongs to a newer version of this package
+ */
+export function isComplete(applied: readonly string[]): boolean {
+  const newer = applied.filter((name) => !Object.hasOwn(migrations, name));
+  if (newer.length > 0) {
+    throw new SkillError(
+      "STORE_INVALID",
+      `The database was changed by a newer version of express-skills (${newer.join(", ")}), which this version cannot work with. ` +
+        "Update express-skills here, or use another database.",
+    );
+  }
+  return applied.length === Object.keys(migrations).length;
+}
 
 async function foundation(database: Kysely<unknown>): Promise<void> {
   await createSkills(database);

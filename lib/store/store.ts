@@ -36,11 +36,16 @@ export interface Store {
    * One try: throws when the whole batch could not be written (locked, full); rows that violate a constraint are left out and returned.
    */
   upsertExecutions(rows: readonly ExecutionRow[]): MaybePromise<readonly RefusedRow[]>;
+  /**
+   * Databases that can tell so: calls `onChange` when skills or settings may have been changed by any process, in the moment of the
+   * change while that can be told, and every 20 s otherwise. It ends when the store is closed.
+   */
+  watch?(onChange: () => void): void;
   close(): MaybePromise<void>;
 }
 
 export interface StoreConfig {
-  /** A file, or `:memory:`. */
+  /** A file, `:memory:`, or a `postgres://` URL. */
   readonly database: string;
   /** `process`: a commit survives the process. `power`: also loss of power. */
   readonly durability: "process" | "power";

@@ -2,13 +2,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type AuditEntry, AuditWriter } from "../../../lib/executor/audit.js";
 import { type CallFacts, type CallState, RUNNING, toEntry } from "../../../lib/executor/record.js";
 import { findExecution } from "../../../lib/store/executions.js";
-import { openSqlite } from "../../../lib/store/sqlite.js";
-import { type LogLine, recordingLogger, temporaryFolder, until } from "../../fixtures/kit.js";
+import { openStore } from "../../../lib/store/open.js";
+import { newImpatientDatabase } from "../../fixtures/database.js";
+import { type LogLine, recordingLogger, until } from "../../fixtures/kit.js";
 import { lockDatabase } from "../../fixtures/lock.js";
 
 const openWriter = async (config: { required?: boolean; waitMs?: number } = {}) => {
-  const file = `${temporaryFolder()}/skills.db`;
-  const store = await openSqlite({ database: file, durability: "process" });
+  const file = newImpatientDatabase();
+  const store = await openStore({ database: file, durability: "process" });
   const lines: LogLine[] = [];
   const writer = new AuditWriter(store, { required: true, waitMs: 1_000, ...config }, recordingLogger(lines));
   onTestFinished(async () => {
