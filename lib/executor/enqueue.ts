@@ -120,7 +120,7 @@ class Enqueueing {
     const row = toRow(facts, QUEUED, maxBytes);
     const work = this.#work(runnable, text);
     this.isAnswered = true;
-    const { end, replacedId } = await store.write(() => insertWork(row, work));
+    const { end, replacedId } = await store.write(() => insertWork(row, work, store.kind));
     if (end !== "done") return this.#settleOtherwise(end, runnable, requestHash);
     if (events.isWatched) {
       events.status(this.#id, () => fromRow(row));

@@ -9,8 +9,10 @@ import type { WorkerConfig } from "./options.js";
 import { Picker, type PickerRooms } from "./picker.js";
 import { TraceWriter } from "./trace-writer.js";
 
-/** How soon work that another process enqueued is seen. */
+/** How soon work that another process enqueued is seen where the database does not tell of it, */
 const POLL_MS = 200;
+/** and where it does: for what becomes due, and for what was not told. */
+const POLL_TOLD_MS = 1_000;
 const TRACE_MS = 500;
 /** How long work rests that was refused for the moment, unless the refusal says otherwise. */
 const REST_MS = 1_000;
@@ -57,7 +59,8 @@ export class Worker {
     this.#scope = scope;
     this.#picker = new Picker(rooms, new EngineWatch(rooms.sandbox, () => this.wake()));
     this.#traces = new TraceWriter(rooms.store, rooms.executor.events, rooms.logger);
-    this.#poll = setInterval(() => this.wake(), POLL_MS);
+    rooms.store.watch?.(() => this.wake(), "queue");
+    this.#poll = setInterval(() => this.wake(), rooms.store.watch === undefined ? POLL_MS : POLL_TOLD_MS);
     this.#traceTimer = setInterval(() => void this.#traces.write(this.#running.keys()), TRACE_MS).unref();
     if (isBackground) this.#poll.unref();
     this.wake();

@@ -1,8 +1,8 @@
-import type { ExpressionBuilder } from "kysely";
+import { type ExpressionBuilder, sql } from "kysely";
 import { endUnrun, insertExecution } from "./executions.js";
 import { all, db, first, run } from "./query.js";
 import type { ExecutionRow, QueuedWorkRow, Tables } from "./rows.js";
-import type { Operation } from "./store.js";
+import type { Operation, Store } from "./store.js";
 
 /** What the queue shows of work that is due: enough to tell who can do it. */
 export type DueWork = Pick<QueuedWorkRow, "id" | "skill_id" | "skill_owner" | "skill_name" | "skill_version">;
@@ -17,15 +17,21 @@ export type EnqueueEnd = "done" | "gone" | "key-taken";
 export function* insertWork(
   execution: ExecutionRow,
   work: QueuedWorkRow,
+  kind: Store["kind"],
 ): Operation<{ readonly end: EnqueueEnd; readonly replacedId?: string }> {
-  const skill = yield* first(
-    db.selectFrom("skills").select("id").where("id", "=", work.skill_id).where("deleted_at", "is", null),
-  );
+  const living = db.selectFrom("skills").select("id").where("id", "=", work.skill_id).where("deleted_at", "is", null);
+  // Where transactions run side by side, nobody may unregister it, and nobody else use the job key, before this one has ended.
+  const skill = yield* first(kind === "postgres" ? living.forShare() : living);
   if (skill === undefined) return { end: "gone" };
-  const replacedId = work.job_key === null ? undefined : yield* replaceWaiting(work.api_key_id, work.job_key, work);
   if (!(yield* insertExecution(execution))) return { end: "key-taken" };
+  if (kind === "postgres" && work.job_key !== null) yield* lockJobKey(work.api_key_id, work.job_key);
+  const replacedId = work.job_key === null ? undefined : yield* replaceWaiting(work.api_key_id, work.job_key, work);
   yield* run(db.insertInto("queued_work").values(work));
   return { end: "done", ...(replacedId !== undefined && { replacedId }) };
+}
+
+function* lockJobKey(apiKeyId: string, jobKey: string): Operation<void> {
+  yield sql`select pg_advisory_xact_lock(hashtext(${apiKeyId}), hashtext(${jobKey}))`.compile(db);
 }
 
 function* replaceWaiting(apiKeyId: string, jobKey: string, by: QueuedWorkRow): Operation<string | undefined> {
@@ -69,9 +75,9 @@ export interface WorkToTake {
 }
 
 /** Takes work for an instance: its executions are RUNNING from then on. Gives what nobody else had taken, or cancelled, before. */
-export function* takeWork(wanted: readonly WorkToTake[], instanceId: string): Operation<QueuedWorkRow[]> {
+export function* takeWork(wanted: readonly WorkToTake[], instanceId: string, kind: Store["kind"]): Operation<QueuedWorkRow[]> {
   const taken: QueuedWorkRow[] = [];
-  for (const { id, idempotent } of wanted) {
+  for (const { id, idempotent } of kind === "postgres" ? yield* lockFree(wanted) : wanted) {
     const [row] = yield* all(
       db
         .updateTable("queued_work")
@@ -98,6 +104,25 @@ export function* takeWork(wanted: readonly WorkToTake[], instanceId: string): Op
     else yield* run(db.deleteFrom("queued_work").where("id", "=", id));
   }
   return taken;
+}
+
+/** What no other transaction is taking in this moment: waiting for that would only show that it is gone. */
+function* lockFree(wanted: readonly WorkToTake[]): Operation<WorkToTake[]> {
+  const rows = yield* all(
+    db
+      .selectFrom("queued_work")
+      .select("id")
+      .where(
+        "id",
+        "in",
+        wanted.map(({ id }) => id),
+      )
+      .where("state", "=", "DUE")
+      .forUpdate()
+      .skipLocked(),
+  );
+  const free = new Set(rows.map(({ id }) => id));
+  return wanted.filter(({ id }) => free.has(id));
 }
 
 /** Puts work back that an instance took and has not begun, or may begin again; gives whether it still had it. */

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { SkillExecution, SkillsKit } from "../../../lib/index.js";
+import { newDatabase } from "../../fixtures/database.js";
 import { openTestKit, temporaryFolder, until } from "../../fixtures/kit.js";
 
 const launch = `import { runnerImport } from "vite"; await runnerImport(process.argv[1], { configFile: false, logLevel: "error" });`;
@@ -25,7 +26,7 @@ const definitions = [
 /** A database with a kit that enqueues and has no handlers, and worker processes on the same file. */
 export async function openQueue() {
   const folder = temporaryFolder();
-  const database = `${folder}/skills.db`;
+  const database = newDatabase();
   const effects = `${folder}/effects.txt`;
   const kit = openTestKit({ database, worker: false });
   for (const definition of definitions) {
