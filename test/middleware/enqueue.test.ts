@@ -46,7 +46,7 @@ describe.each(versions)("enqueue() on Express $version", ({ express }) => {
       "/made",
       enqueue(upper, {
         input: ({ body }) => ({ text: `${body["word"]}!` }),
-        runAt: ({ req }) => (req.get("x-later") === undefined ? undefined : runAt),
+        runAt: ({ req }) => (req.headers["x-later"] === undefined ? undefined : runAt),
         jobKey: async ({ body }) => String(body["word"]),
         priority: 5,
         when: (req) => req.query["skip"] === undefined,
@@ -69,7 +69,7 @@ describe.each(versions)("enqueue() on Express $version", ({ express }) => {
       worker: false,
       identify: (req) => ({ apiKeyId: String(req.headers["x-key"]), sessionId: "s1" }),
     });
-    app.post("/once", enqueue(upper, { idempotencyKey: ({ req }) => req.get("idempotency-key") }));
+    app.post("/once", enqueue(upper, { idempotencyKey: ({ req }) => String(req.headers["idempotency-key"]) }));
     const url = await serve(app.use(skillErrors()));
     const from = (key: string) => post(`${url}/once`, { text: "a" }, { "x-key": key, "idempotency-key": "k" });
     const [first, again, other] = [await from("k1"), await from("k1"), await from("k2")];
