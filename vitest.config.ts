@@ -37,6 +37,7 @@ export default defineConfig({
             "test/lib/store/processes.test.ts",
             "test/lib/registry/registry.test.ts",
             "test/lib/executor/*.test.ts",
+            "test/lib/queue/*.test.ts",
             "test/middleware/**/*.test.ts",
           ],
           exclude: [

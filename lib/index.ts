@@ -44,7 +44,7 @@ export type { SkillPosition } from "./registry/catalogue.js";
 export { coerceStrings } from "./registry/coerce.js";
 export type { SkillUpdate } from "./registry/definition.js";
 export type { SkillFilter } from "./registry/filter.js";
-export type { RegisterOptions, Registry } from "./registry/public.js";
+export type { RegisterOptions, Registry, UnregisterOptions } from "./registry/public.js";
 export { isExactVersion, type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
 export type { SandboxOptions } from "./sandbox/options.js";
 export { createSkills, type SkillsKit } from "./skills.js";
@@ -60,6 +60,8 @@ export {
   type ContainerEnvValue,
   type ContainerSpec,
   DEFAULT_CALLER,
+  type EnqueueCallOptions,
+  type EnqueueOptions,
   type ExecutionSandbox,
   type ExecutionStatus,
   type Handler,
@@ -79,6 +81,8 @@ export {
   type SkillHandle,
   type SkillHead,
   type SkillMode,
+  type SkillsWorker,
   type SlotStats,
   SYSTEM_OWNER,
+  type WorkerOptions,
 } from "./types.js";

@@ -17,6 +17,8 @@ export {
   type DefineSkill,
   type DurationPercentiles,
   defaultSkills,
+  type EnqueueCallOptions,
+  type EnqueueOptions,
   type ExecutionEvents,
   type ExecutionFilter,
   type ExecutionLine,
@@ -71,6 +73,7 @@ export {
   SkillRegistry,
   type SkillsKit,
   type SkillsOptions,
+  type SkillsWorker,
   type SkillUpdate,
   type SlotStats,
   type StandardSchema,
@@ -84,16 +87,20 @@ export {
   skillExecutor,
   skillRegistry,
   suggestion,
+  type UnregisterOptions,
+  type WorkerOptions,
 } from "../lib/index.js";
 export type { SkillsApiOptions } from "./api/options.js";
 export type { ApiIdentity, ApiRole, Authorize } from "./api/roles.js";
 export { skillsApi } from "./api/router.js";
 export { type SkillsDashboardOptions, skillsDashboard } from "./dashboard/dashboard.js";
+export { enqueue } from "./enqueue.js";
+export type { EnqueueStepOptions, ExecutionLocation, FromRequest } from "./enqueue-options.js";
 export { type SkillErrorsOptions, skillErrors } from "./errors.js";
 export type { Identify, Identity } from "./identity.js";
 export { parallel } from "./parallel.js";
 export type { Problem } from "./problem.js";
-export type { RequestCallOptions, RequestSkills, SkillResults } from "./request-skills.js";
+export type { RequestCallOptions, RequestEnqueueOptions, RequestSkills, SkillResults } from "./request-skills.js";
 export { respond } from "./respond.js";
 export { type SkillsMiddleware, type SkillsMiddlewareOptions, skills } from "./skills.js";
 export { skill } from "./step.js";

@@ -10,6 +10,7 @@ import { addMigrate } from "./commands/migrate.js";
 import { addPrune } from "./commands/prune.js";
 import { addRegister } from "./commands/register.js";
 import { addRun } from "./commands/run.js";
+import { addWorker } from "./commands/worker.js";
 import { exitCodes } from "./exit-codes.js";
 import { errorLine } from "./report.js";
 
@@ -23,6 +24,7 @@ const commands: readonly AddCommand[] = [
   addDisable,
   addPrune,
   addMigrate,
+  addWorker,
   addDashboard,
 ];
 

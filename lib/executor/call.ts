@@ -16,8 +16,8 @@ import type { Handlers } from "./handlers.js";
 import { findEarlier, hashRequest, inProgress } from "./idempotency.js";
 import { checkJson, type JsonCheck } from "./json.js";
 import type { SkillLimits } from "./limits.js";
-import { type Outcome, storableMessage, toAborted } from "./outcome.js";
-import { type CallFacts, type CallState, fromRow, RUNNING, tailOf, toEntry, toExecution, toRow } from "./record.js";
+import { messageOf, type Outcome, storableMessage, toAborted } from "./outcome.js";
+import { type CallFacts, type CallState, fromRow, RUNNING, tailOf, toEntry, toExecution, toRow, unreadable } from "./record.js";
 import { type ContainerTrace, type RunningCall, runningCall } from "./running.js";
 
 /** What a call needs of the open kit. */
@@ -38,6 +38,10 @@ export interface CallRooms {
   defaultTimeoutMs(): number;
   /** The context that a handler gets. */
   createContext(running: RunningCall, skill: { name: string; version: string }, attempt: number): HandlerContext;
+  /** Told that work waits for a worker. */
+  onEnqueue(): void;
+  /** Tells watchers of a change that the database made. */
+  tellStored(id: string): Promise<void>;
   /** Told when a call starts waiting for its place, and when it has ended. */
   onStart(id: string, started: StartedWork): unknown;
   onEnd(id: string): unknown;
@@ -58,6 +62,18 @@ export interface CallRequest {
   readonly calling: RunningCall | undefined;
   /** Told the execution's id once nothing refuses the call any more. */
   readonly onAdmitted?: ((id: string) => void) | undefined;
+  /** Set when the call was enqueued before: its row is there, RUNNING. */
+  readonly taken?: TakenFacts | undefined;
+}
+
+/** What is known of queued work that an instance has taken. */
+export interface TakenFacts {
+  readonly id: string;
+  readonly createdAt: string;
+  /** The owner of the version that was chosen when it was enqueued: the caller may have got own versions since. */
+  readonly skillOwner: string;
+  /** Called before the end is committed, for what must be seen no later than that. Never rejects. */
+  beforeEnd(): Promise<void>;
 }
 
 export interface CallResult {
@@ -87,6 +103,32 @@ export async function performCall(rooms: CallRooms, request: CallRequest): Promi
   }
 }
 
+/**
+ * One call that was enqueued. Gives why it must be put back: it was refused for the moment, or shut down before or, where it may run twice,
+ * in its course. Otherwise it has ended, and its row says how.
+ * @throws AUDIT_UNAVAILABLE it has ended, and its row will say so later
+ */
+export async function performTaken(rooms: CallRooms, request: CallRequest): Promise<SkillError | undefined> {
+  const call = new Call(rooms, request);
+  try {
+    rooms.audit.admit();
+    await call.perform();
+    call.endWatch(undefined);
+    return undefined;
+  } catch (thrown) {
+    try {
+      if (call.isPutBack) return thrown as SkillError;
+      if (call.hasRow) throw thrown;
+      const error = thrown instanceof SkillError ? thrown : new SkillError("SKILL_FAILED", messageOf(thrown), { cause: thrown });
+      if (error.retryable) return error;
+      await call.deny(error);
+      return undefined;
+    } finally {
+      call.endWatch(thrown);
+    }
+  }
+}
+
 const QUEUED: CallState = Object.freeze({ ...RUNNING, status: "QUEUED" });
 
 interface End {
@@ -99,8 +141,9 @@ class Call implements StartedWork {
   readonly #rooms: CallRooms;
   readonly #request: CallRequest;
   readonly #id: string;
-  readonly #createdAt = new Date().toISOString();
+  readonly #createdAt: string;
   readonly #sent: JsonCheck;
+  #isWaiting = false;
   #reference: ParsedReference | undefined;
   #runnable: RunnableSkill | undefined;
   #lastFacts: CallFacts | undefined;
@@ -114,19 +157,22 @@ class Call implements StartedWork {
   #isReplay = false;
   /** Whether the call has a row: an error before that is a refusal. */
   hasRow = false;
+  /** Whether queued work goes back into the queue. */
+  isPutBack = false;
   deadline: Deadline | undefined;
 
   constructor(rooms: CallRooms, request: CallRequest) {
     this.#rooms = rooms;
     this.#request = request;
-    this.#id = rooms.nextId();
+    this.#id = request.taken?.id ?? rooms.nextId();
+    this.#createdAt = request.taken?.createdAt ?? new Date().toISOString();
     this.#sent = checkJson(request.input);
     this.#watch = rooms.telemetry.watch(this.#id);
   }
 
   async perform(): Promise<CallResult> {
     const { registry, store } = this.#rooms;
-    const { caller, calling } = this.#request;
+    const { caller, calling, taken } = this.#request;
     this.#reference = registry.parse(this.#request.reference);
     if (caller.idempotencyKey !== null) {
       if (!this.#rooms.audit.keepsRows)
@@ -142,7 +188,7 @@ class Call implements StartedWork {
         }
       }
     }
-    const runnable = findRunnable(registry, this.#reference, caller.apiKeyId, calling?.chain ?? []);
+    const runnable = findRunnable(registry, this.#reference, taken?.skillOwner ?? caller.apiKeyId, calling?.chain ?? []);
     this.#runnable = runnable instanceof Promise ? await runnable : runnable;
     return this.#perform(this.#runnable);
   }
@@ -200,7 +246,7 @@ class Call implements StartedWork {
       const admitted = admission instanceof Promise ? await deadline.race(admission) : admission;
       this.#request.onAdmitted?.(this.#id);
       const taken = this.#rooms.limits.takePlace(skill, deadline);
-      if (taken !== undefined) place.release = await this.#watchQueue(taken);
+      if (taken !== undefined) place.release = await this.#waitForPlace(taken);
       const end = await this.#runGuarded(admitted, deadline, place);
       return await this.#finish(end, this.#requestHash);
     } catch (error) {
@@ -213,6 +259,13 @@ class Call implements StartedWork {
       place.releaseWhenEnded();
       this.#rooms.onEnd(this.#id);
     }
+  }
+
+  async #waitForPlace(taken: Promise<() => void>): Promise<() => void> {
+    this.#isWaiting = true;
+    const release = await this.#watchQueue(taken);
+    this.#isWaiting = false;
+    return release;
   }
 
   #watchQueue(taken: Promise<() => void>): Promise<() => void> {
@@ -238,7 +291,7 @@ class Call implements StartedWork {
   #begin(): void {
     this.hasRow = true;
     const facts = this.#facts(this.#sentText, null);
-    this.#rooms.audit.put(toEntry(facts, RUNNING, this.#rooms.maxBytes));
+    if (this.#request.taken === undefined) this.#rooms.audit.put(toEntry(facts, RUNNING, this.#rooms.maxBytes));
     this.#tell(facts, RUNNING);
   }
 
@@ -292,6 +345,7 @@ class Call implements StartedWork {
   }
 
   async #finish({ outcome, attempts, durationMs }: End, requestHash: string | null): Promise<CallResult> {
+    if (this.#request.taken !== undefined) await this.#beforeEnd(this.#request.taken, outcome, attempts);
     const facts = this.#facts(this.#sentText, requestHash);
     const error = outcome.error && ofExecution(outcome.error, this.#id);
     const state: CallState = {
@@ -314,6 +368,14 @@ class Call implements StartedWork {
     }
     const output = outcome.error === undefined ? outcome.output : null;
     return { execution: toExecution(facts, state, this.#sent.ok ? this.#sent.value : null, output), error };
+  }
+
+  /** Queued work may wait for its place as long as it takes, and a server that stops leaves to others what has not begun or may run twice. */
+  async #beforeEnd(taken: TakenFacts, { error }: Outcome, attempts: number): Promise<void> {
+    const isShutDown = error?.code === "SHUTTING_DOWN" && (attempts === 0 || this.#runnable?.skill.idempotent === true);
+    this.isPutBack = isShutDown || (this.#isWaiting && error?.code === "SKILL_TIMEOUT");
+    if (this.isPutBack) throw error;
+    await taken.beforeEnd();
   }
 
   /** The input as JSON. */
@@ -428,8 +490,4 @@ function ofExecution(error: SkillError, executionId: string): SkillError {
   if (error.executionId === undefined) error.executionId = executionId;
   if (error.executionId === executionId) return error;
   return new SkillError(error.code, error.message, { cause: error, executionId, status: error.status, expose: error.expose });
-}
-
-function unreadable(reference: unknown): string {
-  return typeof reference === "string" ? storableMessage(reference).slice(0, 100) : "";
 }

@@ -11,6 +11,7 @@ export const MIGRATION_TABLE = "skills_migrations";
 export const migrations: Readonly<Record<string, Migration>> = Object.freeze({
   "0001_foundation": { up: foundation },
   "0002_containers": { up: containers },
+  "0003_queue": { up: queue },
 });
 
 /**
@@ -161,4 +162,48 @@ async function containers(database: Kysely<unknown>): Promise<void> {
   // SQLite takes one column at a time.
   for (const column of ["sandbox", "log"])
     await database.schema.alterTable("skill_executions").addColumn(column, "text").execute();
+}
+
+async function queue(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable("queued_work")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("api_key_id", "text", (column) => column.notNull())
+    .addColumn("session_id", "text")
+    .addColumn("request_id", "text")
+    .addColumn("skill_id", "text", (column) => column.notNull())
+    .addColumn("skill_owner", "text", (column) => column.notNull())
+    .addColumn("skill_name", "text", (column) => column.notNull())
+    .addColumn("skill_version", "text", (column) => column.notNull())
+    .addColumn("input", "text", (column) => column.notNull())
+    .addColumn("timeout_ms", "integer")
+    .addColumn("state", "text", (column) => column.notNull())
+    .addColumn("run_at", "text", (column) => column.notNull())
+    .addColumn("priority", "integer", (column) => column.notNull())
+    .addColumn("job_key", "text")
+    .addColumn("instance_id", "text")
+    .addColumn("takes", "integer", (column) => column.notNull())
+    .addColumn("idempotent", "integer", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .execute();
+  const on = (name: string) => database.schema.createIndex(name).on("queued_work");
+  // What is due, in the order in which it is taken: however much waits for later, a look at the queue does not read it.
+  await on("queued_work_due").columns(["state", "priority", "run_at", "id"]).execute();
+  await on("queued_work_later").columns(["state", "run_at"]).execute();
+  await on("queued_work_skill").column("skill_id").execute();
+  await on("queued_work_key").unique().columns(["api_key_id", "job_key"]).where(sql.ref("job_key"), "is not", null).execute();
+  await on("queued_work_instance").column("instance_id").where(sql.ref("instance_id"), "is not", null).execute();
+  await database.schema
+    .createTable("cancel_requests")
+    .addColumn("execution_id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("instance_id", "text", (column) => column.notNull())
+    .addColumn("requested_at", "text", (column) => column.notNull())
+    .execute();
+  await database.schema.createIndex("cancel_requests_instance").on("cancel_requests").column("instance_id").execute();
+  await database.schema
+    .createTable("execution_traces")
+    .addColumn("execution_id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("trace", "text", (column) => column.notNull())
+    .addColumn("updated_at", "text", (column) => column.notNull())
+    .execute();
 }

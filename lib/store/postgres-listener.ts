@@ -1,22 +1,27 @@
 import type { PostgresClient } from "./postgres-driver.js";
+import type { Topic } from "./store.js";
 
-/** On this a change of a catalogue is told, with its schema: several may be in one database. */
+/** On this a change is told, with its schema and topic: several schemas may be in one database. */
 export const CHANNEL = "express_skills";
 
+const topics: readonly Topic[] = ["catalogue", "queue"];
 const CHECK_EVERY_MS = 20_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
 /**
- * Calls `onChange` for every notification on a connection of its own, after every time this connection had to be made, and every 20 s:
+ * Calls `onChange` for every notification on a connection of its own with its topic, and with every topic after every time this connection had to be made, and every 20 s:
  * a notification that is lost, with or without its connection, is made up for. Nothing of it keeps the process running. Returns a
  * function that ends it.
  */
-export function listen(createClient: () => PostgresClient, onChange: () => void): () => void {
+export function listen(createClient: () => PostgresClient, onChange: (topic: Topic) => void): () => void {
   let client: PostgresClient | undefined;
   let retry: NodeJS.Timeout | undefined;
   let failures = 0;
   let stopped = false;
+  const onAnyChange = () => {
+    for (const topic of topics) onChange(topic);
+  };
 
   const connect = async () => {
     const made = createClient();
@@ -34,7 +39,8 @@ export function listen(createClient: () => PostgresClient, onChange: () => void)
     made.on("end", lost);
     let schema: unknown;
     made.on("notification", ({ payload }) => {
-      if (payload === schema) onChange();
+      const topic = topics.find((one) => payload === `${schema} ${one}`);
+      if (topic !== undefined) onChange(topic);
     });
     try {
       await made.connect();
@@ -42,14 +48,14 @@ export function listen(createClient: () => PostgresClient, onChange: () => void)
       schema = (await made.query({ text: "select current_schema() as schema" })).rows[0]?.schema;
       await made.query({ text: `listen ${CHANNEL}` });
       failures = 0;
-      onChange();
+      onAnyChange();
     } catch {
       lost();
     }
   };
 
   const check = () => {
-    onChange();
+    onAnyChange();
     const checked = client;
     // A connection that died without a word answers nothing.
     void checked?.query({ text: "select 1" }).catch(() => {

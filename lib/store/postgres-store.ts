@@ -5,7 +5,7 @@ import { type PostgresFault, postgresFault, toStoreError } from "./postgres-erro
 import { CHANNEL, listen } from "./postgres-listener.js";
 import { toPostgres } from "./postgres-query.js";
 import { createPostgresUpsert } from "./postgres-upsert.js";
-import type { Operation, QueryAnswer, Store } from "./store.js";
+import type { Operation, QueryAnswer, Store, Topic } from "./store.js";
 
 /** How long a write is tried again while other transactions are in its way, or the server restarts. */
 const writeLimitMs = 5_000;
@@ -26,7 +26,8 @@ type Ask = (query: PostgresQuery) => Promise<PostgresResult>;
 /** The store over a pool, which it owns from here on. */
 export function createPostgresStore({ pool, createClient, description }: PostgresConnections): Store {
   const inUse = watchClients(pool);
-  const listening: (() => void)[] = [];
+  const watchers: { readonly topic: Topic; readonly onChange: () => void }[] = [];
+  let stopListening: (() => void) | undefined;
   let closing: Promise<void> | undefined;
 
   const assertOpen = () => {
@@ -90,13 +91,16 @@ export function createPostgresStore({ pool, createClient, description }: Postgre
       assertOpen();
       return upsert(rows);
     },
-    watch(onChange) {
+    watch(onChange, topic) {
       assertOpen();
-      listening.push(listen(createClient, onChange));
+      watchers.push({ topic, onChange });
+      stopListening ??= listen(createClient, (changed) => {
+        for (const watcher of watchers) if (watcher.topic === changed) watcher.onChange();
+      });
     },
     close() {
       closing ??= closePool(pool, inUse);
-      for (const stop of listening.splice(0)) stop();
+      stopListening?.();
       return closing;
     },
   };
@@ -119,14 +123,21 @@ async function finish<T>(operation: Operation<T>, firstStep: ReturnType<Operatio
   return step.value;
 }
 
-/** The same in a transaction: when it changed the catalogue, its commit tells every process. */
+/** What a query may have changed that is told. */
+function topicOf(text: string): Topic | undefined {
+  if (/^(update|insert into|delete from) "catalogue"/.test(text)) return "catalogue";
+  return text.startsWith(`insert into "queued_work"`) ? "queue" : undefined;
+}
+
+/** The same in a transaction: when it changed the catalogue or put something into the queue, its commit tells every process. */
 async function finishAndTell<T>(operation: Operation<T>, ask: Ask): Promise<T> {
-  let isChanged = false;
+  const changed = new Set<Topic>();
   const result = await finish(operation, operation.next(), (query) => {
-    isChanged ||= /^(update|insert into|delete from) "catalogue"/.test(query.text);
+    const topic = topicOf(query.text);
+    if (topic !== undefined) changed.add(topic);
     return ask(query);
   });
-  if (isChanged) await ask({ text: `select pg_notify('${CHANNEL}', current_schema())` });
+  for (const topic of changed) await ask({ text: `select pg_notify('${CHANNEL}', current_schema() || ' ${topic}')` });
   return result;
 }
 

@@ -13,6 +13,9 @@ export interface QueryAnswer {
   readonly changes: number;
 }
 
+/** What changes are told of: skills and settings; work that waits. */
+export type Topic = "catalogue" | "queue";
+
 /** A row that the database refused while the rest of its batch was written. */
 export interface RefusedRow {
   readonly id: string;
@@ -37,10 +40,10 @@ export interface Store {
    */
   upsertExecutions(rows: readonly ExecutionRow[]): MaybePromise<readonly RefusedRow[]>;
   /**
-   * Databases that can tell so: calls `onChange` when skills or settings may have been changed by any process, in the moment of the
-   * change while that can be told, and every 20 s otherwise. It ends when the store is closed.
+   * Databases that can tell so: calls `onChange` when something may have been changed by any process, in the moment of the change while that
+   * can be told, and every 20 s otherwise. It ends when the store is closed.
    */
-  watch?(onChange: () => void): void;
+  watch?(onChange: () => void, topic: Topic): void;
   close(): MaybePromise<void>;
 }
 
