@@ -91,14 +91,13 @@ export function checkContainerAllowed(
     const why = allowed === undefined ? ": no image is, as long as the option sandbox.images is not set" : "";
     throw new SkillError("IMAGE_NOT_ALLOWED", `The image ${spec.image} is not on the list of allowed images${why}.`);
   }
-  const faults = [
-    ...Object.entries(spec.env ?? {}).flatMap(([name, value]) =>
-      typeof value === "string" || rules.allowEnv?.includes(value.fromEnv)
-        ? []
-        : [{ pointer: `/container/env/${name}`, message: "asks for a variable of the server that is not in sandbox.allowEnv" }],
-    ),
-    ...(isRegistrant ? excessOf(spec, timeoutMs, parseLimits(rules.defaults ?? {})) : []),
-  ];
+  const faults = isRegistrant
+    ? excessOf(spec, timeoutMs, parseLimits(rules.defaults ?? {}))
+    : Object.entries(spec.env ?? {}).flatMap(([name, value]) =>
+        typeof value === "string" || rules.allowEnv?.includes(value.fromEnv)
+          ? []
+          : [{ pointer: `/container/env/${name}`, message: "asks for a variable of the server that is not in sandbox.allowEnv" }],
+      );
   if (faults.length === 0) return;
   const list = faults.map(({ pointer, message }) => `${pointer} ${message}`).join("; ");
   throw new SkillError("INVALID_DEFINITION", `The definition asks for what is not allowed: ${list}.`, { faults });

@@ -21,6 +21,8 @@ export interface TestEngine {
   readonly environment: NodeJS.ProcessEnv;
   /** Makes a sandbox that is closed after the tests of the file; its owner is the test's own. */
   sandbox(options?: SandboxOptions): Sandbox;
+  /** One for all tests of the file that need none of their own: asking an engine what it is and can do takes seconds. */
+  readonly shared: Sandbox;
   /** The engine's own command line. */
   cli(...args: string[]): Promise<string>;
   /** Names of every container of this file's sandboxes, or of another owner's, in whatever state. */
@@ -50,14 +52,21 @@ export function onEachEngine(title: string, body: (engine: TestEngine) => void):
     afterAll(async () => {
       await Promise.all(sandboxes.map((sandbox) => sandbox.close({ graceMs: 0 })));
     });
+    const open = (options: SandboxOptions = {}) => {
+      const sandbox = createSandbox({ runtime: name, environment, owner, ...options });
+      sandboxes.push(sandbox);
+      return sandbox;
+    };
+    let shared: Sandbox | undefined;
     body({
       name,
       environment,
       cli,
-      sandbox(options = {}) {
-        const sandbox = createSandbox({ runtime: name, environment, owner, ...options });
-        sandboxes.push(sandbox);
-        return sandbox;
+      sandbox: open,
+      get shared() {
+        // Under a name of its own, so that the others can count their containers.
+        shared ??= open({ owner: `${owner} shared` });
+        return shared;
       },
       async containers(ofOwner = owner) {
         const label = ownerHash(ofOwner);

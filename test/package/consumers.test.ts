@@ -26,7 +26,7 @@ describe.each(["4", "5"])("a project with express %s and its types", (major) => 
     expect(await project.node("main.js")).toBe("works\n");
   });
 
-  test("compiles against its types, strictly and with every declaration checked, and runs", { timeout: 120_000 }, async () => {
+  test("compiles against its types, strictly and with every declaration checked, and runs", { timeout: 240_000 }, async () => {
     expect(await project.compile()).toBe("");
     expect(await project.node("out/main.js")).toBe("works\n");
   });
@@ -39,7 +39,7 @@ describe("a project without express, whose install scripts were blocked", () => 
   }, 240_000);
   afterAll(() => project?.remove());
 
-  test("compiles against express-skills/core", { timeout: 120_000 }, async () => {
+  test("compiles against express-skills/core", { timeout: 240_000 }, async () => {
     expect(await project.compile()).toBe("");
   });
 

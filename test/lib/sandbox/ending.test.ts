@@ -22,7 +22,7 @@ onEachEngine("ending a run", (engine) => {
   });
 
   test("a first process that ignores SIGTERM is ended all the same", async () => {
-    const result = await engine.sandbox().run(shellImage, ["sh", "-c", 'trap "" TERM; sleep 300'], {}, { timeoutMs: 1000 });
+    const result = await engine.shared.run(shellImage, ["sh", "-c", 'trap "" TERM; sleep 300'], {}, { timeoutMs: 1000 });
     expect(result.timedOut).toBe(true);
     expect(result.durationMs).toBeLessThan(4000);
   });

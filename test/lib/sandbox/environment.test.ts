@@ -7,7 +7,7 @@ onEachEngine("environment and arguments", (engine) => {
   test("values arrive byte for byte", async () => {
     const env = { ML: "l1\nl2", Q: '"x"', E: "a=b", U: "€", EMPTY: "", SPACES: "  a  ", DOLLAR: "$HOME `id`" };
     const print = Object.keys(env).map((name) => `"$${name}"`);
-    const { stdout } = await engine.sandbox().run(shellImage, ["sh", "-c", `printf '%s\\0' ${print.join(" ")}`], env);
+    const { stdout } = await engine.shared.run(shellImage, ["sh", "-c", `printf '%s\\0' ${print.join(" ")}`], env);
     expect(stdout.split("\0").slice(0, -1)).toEqual(Object.values(env));
   });
 
@@ -25,7 +25,7 @@ onEachEngine("environment and arguments", (engine) => {
       https_proxy: "http://proxy.invalid",
       GODEBUG: "x=1",
     };
-    const { stdout, exitCode } = await engine.sandbox().run(shellImage, ["env"], env);
+    const { stdout, exitCode } = await engine.shared.run(shellImage, ["env"], env);
     expect(exitCode).toBe(0);
     for (const [name, value] of Object.entries(env)) expect(stdout.split("\n")).toContain(`${name}=${value}`);
   });
@@ -45,7 +45,7 @@ onEachEngine("environment and arguments", (engine) => {
 
   test("the image's entry point, volumes, user, working directory and health check do not apply", async () => {
     const script = 'id -u; pwd; grep " /data " /proc/mounts; touch /data/mine && echo writable; sleep 2; ls /tmp';
-    const { stdout, exitCode } = await engine.sandbox().run(meddlingImage, ["sh", "-c", script]);
+    const { stdout, exitCode } = await engine.shared.run(meddlingImage, ["sh", "-c", script]);
     const lines = stdout.trim().split("\n");
     expect(exitCode).toBe(0);
     expect(lines[0]).toBe("65534");
@@ -93,7 +93,7 @@ test("sizes that the kernel refuses are refused first", async () => {
 onEachEngine("the largest variable that is accepted", (engine) => {
   test("is one that the kernel accepts", async () => {
     const value = "x".repeat(128 * 1024 - 1 - 1 - 2);
-    const { stdout } = await engine.sandbox().run(shellImage, ["sh", "-c", 'echo "${#A}"'], { A: value });
+    const { stdout } = await engine.shared.run(shellImage, ["sh", "-c", 'echo "${#A}"'], { A: value });
     expect(stdout).toBe(`${value.length}\n`);
   });
 });

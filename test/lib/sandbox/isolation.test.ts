@@ -4,7 +4,7 @@ import { eventually, nodeImage, onEachEngine, shellImage } from "../../engines/e
 
 onEachEngine("isolation", (engine) => {
   test("the program has no privileges, a seccomp filter and a user of its own", async () => {
-    const { stdout } = await engine.sandbox().run(shellImage, ["sh", "-c", "id -u; id -g; cat /proc/self/status"]);
+    const { stdout } = await engine.shared.run(shellImage, ["sh", "-c", "id -u; id -g; cat /proc/self/status"]);
     expect(stdout.split("\n").slice(0, 2)).toEqual(["65534", "65534"]);
     for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
       expect(stdout).toMatch(new RegExp(`${set}:\\s0000000000000000`));
@@ -37,7 +37,7 @@ onEachEngine("isolation", (engine) => {
       for file in /etc/hosts /etc/hostname /etc/resolv.conf /proc/sysrq-trigger /proc/sys/kernel/core_pattern; do
         [ -e $file ] && (echo x >> $file) 2>/dev/null && echo "$file"
       done; true`;
-    const { stdout } = await engine.sandbox().run(shellImage, ["sh", "-c", script], {}, { user, timeoutMs: 15_000 });
+    const { stdout } = await engine.shared.run(shellImage, ["sh", "-c", script], {}, { user, timeoutMs: 15_000 });
     const lines = stdout.trim().split("\n");
     expect(lines.map((line) => line.split(" ")[0])).toEqual(expect.arrayContaining(["/tmp", "/workspace", "/dev/shm"]));
     for (const line of lines) {
@@ -55,12 +55,12 @@ onEachEngine("isolation", (engine) => {
     expect(stdout).toBe("lo\nunreachable\n");
     const local =
       "const s=require('net').createServer(c=>c.end('ok')).listen(0,'localhost',()=>require('net').connect(s.address().port,'localhost').on('data',d=>{console.log(String(d));process.exit()}))";
-    expect((await engine.sandbox().run(nodeImage, ["node", "-e", local])).stdout).toBe("ok\n");
+    expect((await engine.shared.run(nodeImage, ["node", "-e", local])).stdout).toBe("ok\n");
   });
 
   test("the name of the host is nowhere to be found", async () => {
     const script = "hostname; uname -n; cat /etc/hostname /etc/hosts /etc/resolv.conf 2>/dev/null; env";
-    const { stdout } = await engine.sandbox().run(shellImage, ["sh", "-c", script]);
+    const { stdout } = await engine.shared.run(shellImage, ["sh", "-c", script]);
     const words = stdout.split(/[\s=.]+/);
     expect(words).toContain("sandbox");
     expect(words).not.toContain(hostname());

@@ -5,19 +5,19 @@ import { createStubEngine } from "../../engines/stub-engine.js";
 
 onEachEngine("how a run ended", (engine) => {
   test.each([1, 3, 125, 126, 127, 128, 143, 255])("a program's own exit code %i is reported as it is", async (code) => {
-    const result = await engine.sandbox().run(shellImage, ["sh", "-c", `exit ${code}`]);
+    const result = await engine.shared.run(shellImage, ["sh", "-c", `exit ${code}`]);
     expect(result).toMatchObject({ exitCode: code, signal: null, killed: false, oomKilled: false });
   });
 
   test("a command that does not exist, or is no program, is not an exit code", async () => {
-    const sandbox = engine.sandbox();
+    const sandbox = engine.shared;
     for (const command of ["/nope", "nope", "/etc"]) {
       await expect(sandbox.run(shellImage, [command])).rejects.toMatchObject({ code: "COMMAND_NOT_FOUND" });
     }
   });
 
   test("a program that exceeds its memory is told from one that was killed", async () => {
-    const sandbox = engine.sandbox();
+    const sandbox = engine.shared;
     const fill = ["sh", "-c", "x=a; while true; do x=$x$x; done"];
     expect(await sandbox.run(shellImage, fill, {}, { memoryMb: 32 })).toMatchObject({
       oomKilled: true,
@@ -37,31 +37,33 @@ onEachEngine("how a run ended", (engine) => {
   });
 
   test("the start is not the program's time", async () => {
-    const result = await engine.sandbox().run(shellImage, ["sleep", "0.5"], {}, { timeoutMs: 1500 });
+    const result = await engine.shared.run(shellImage, ["sleep", "2"], {}, { timeoutMs: 5000 });
     expect(result).toMatchObject({ exitCode: 0, timedOut: false });
     expect(result.startupMs).toBeGreaterThan(0);
-    expect(result.durationMs).toBeGreaterThan(400);
+    // The engine may tell of the start a moment later.
+    expect(result.durationMs).toBeGreaterThan(1000);
+    expect(result.durationMs).toBeLessThan(5000);
   });
 
   test("a container that does not start in time is an error of the start", async () => {
-    const run = engine.sandbox().run(shellImage, ["sleep", "5"], {}, { startTimeoutMs: 20 });
+    const run = engine.shared.run(shellImage, ["sleep", "5"], {}, { startTimeoutMs: 20 });
     await expect(run).rejects.toMatchObject({ code: "START_FAILED" });
   });
 
   test("more processors than the engine has are refused", async () => {
-    await expect(engine.sandbox().run(shellImage, ["true"], {}, { cpus: 4000 })).rejects.toMatchObject({
+    await expect(engine.shared.run(shellImage, ["true"], {}, { cpus: 4000 })).rejects.toMatchObject({
       code: "INVALID_OPTION",
     });
   });
 
   test("a runtime that the engine does not have is an error of the start", async () => {
-    await expect(engine.sandbox().run(shellImage, ["true"], {}, { runtime: "runsc-not-there" })).rejects.toMatchObject({
+    await expect(engine.shared.run(shellImage, ["true"], {}, { runtime: "runsc-not-there" })).rejects.toMatchObject({
       code: "START_FAILED",
     });
   });
 
   test("flags of the operator reach the engine", async () => {
-    const { stdout } = await engine.sandbox().run(shellImage, ["hostname"], {}, { engineArgs: ["--hostname=other"] });
+    const { stdout } = await engine.shared.run(shellImage, ["hostname"], {}, { engineArgs: ["--hostname=other"] });
     expect(stdout).toBe("other\n");
   });
 });

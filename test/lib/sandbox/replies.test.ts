@@ -14,7 +14,7 @@ onEachEngine("container skills", (engine) => {
     const program =
       "let s='';process.stdin.on('data',d=>s+=d).on('end',()=>console.log(JSON.stringify({got:JSON.parse(s),ended:s.endsWith('\\n')})))";
     const input = { text: "l1\nl2 €", list: [1, null] };
-    const reply = await engine.sandbox().serve({ image: nodeImage, command: ["node", "-e", program] }, input, call);
+    const reply = await engine.shared.serve({ image: nodeImage, command: ["node", "-e", program] }, input, call);
     expect(reply).toMatchObject({
       output: { got: input, ended: true },
       error: null,
@@ -23,7 +23,7 @@ onEachEngine("container skills", (engine) => {
   });
 
   test("text output is given as it is", async () => {
-    const reply = await engine.sandbox().serve(shell("cat; echo more", { output: "text" }), { a: 1 }, call);
+    const reply = await engine.shared.serve(shell("cat; echo more", { output: "text" }), { a: 1 }, call);
     expect(reply.output).toBe('{"a":1}\nmore\n');
   });
 
@@ -53,7 +53,7 @@ onEachEngine("container skills", (engine) => {
     ["1 GB of errors", shell("head -c 1000000000 /dev/zero >&2"), "INVALID_OUTPUT", /more to its standard error/],
     ["too much memory", shell("x=a; while true; do x=$x$x; done", { memoryMb: 32 }), "SKILL_FAILED", /too much memory/],
   ])("a program that gives %s gets a clear error", async (_what, spec, code, message) => {
-    const reply = await engine.sandbox().serve(spec, {}, call);
+    const reply = await engine.shared.serve(spec, {}, call);
     expect(reply).toMatchObject({ output: null, error: { code, message: expect.stringMatching(message) } });
   });
 

@@ -12,6 +12,8 @@ onEachEngine("the life of slots", (engine) => {
     const other = engine.sandbox({ owner });
     await sandbox.prepare(echo, "system");
     expect(await eventually(() => sandbox.stats().slots.waiting === 1, 20_000)).toBe(true);
+    // Nothing is left of what looked at the engine's limits.
+    await sandbox.settled();
     expect([await sandbox.sweep(), await other.sweep()]).toEqual([0, 0]);
     expect((await sandbox.serve(echo, 1, call)).result.servedFrom).toBe("warm");
   }, 60_000);

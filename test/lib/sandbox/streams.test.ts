@@ -25,7 +25,7 @@ onEachEngine("streams", (engine) => {
 
   // Both engines together do it fifty times.
   test("the last bytes of a long output are never lost", { timeout: 240_000 }, async () => {
-    const sandbox = engine.sandbox();
+    const sandbox = engine.shared;
     let left = 25;
     const print = ["sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x"];
     const lane = async () => {
@@ -39,12 +39,12 @@ onEachEngine("streams", (engine) => {
   });
 
   test("a character that arrives in two pieces survives", async () => {
-    const { stdout } = await engine.sandbox().run(shellImage, ["sh", "-c", "printf '\\342\\202'; sleep .3; printf '\\254'"]);
+    const { stdout } = await engine.shared.run(shellImage, ["sh", "-c", "printf '\\342\\202'; sleep .3; printf '\\254'"]);
     expect(stdout).toBe("€");
   });
 
   test("a program that does not read 100 MB of input does no harm", { timeout: 60_000 }, async () => {
-    const result = await engine.sandbox().run(shellImage, ["true"], {}, { stdin: Buffer.alloc(100_000_000) });
+    const result = await engine.shared.run(shellImage, ["true"], {}, { stdin: Buffer.alloc(100_000_000) });
     expect(result).toMatchObject({ exitCode: 0, stdout: "" });
   });
 
@@ -58,7 +58,7 @@ onEachEngine("streams", (engine) => {
       }
     }
     const sum = createHash("sha256").update(bytes).digest("hex");
-    const sandbox = engine.sandbox();
+    const sandbox = engine.shared;
     for (const stdin of [bytes, inPieces()]) {
       const { stdout } = await sandbox.run(shellImage, ["sha256sum"], {}, { stdin });
       expect(stdout).toBe(`${sum}  -\n`);
@@ -66,12 +66,12 @@ onEachEngine("streams", (engine) => {
   });
 
   test("without stdin a program reads the end of its input at once", async () => {
-    const { stdout } = await engine.sandbox().run(shellImage, ["sh", "-c", "cat; echo end"]);
+    const { stdout } = await engine.shared.run(shellImage, ["sh", "-c", "cat; echo end"]);
     expect(stdout).toBe("end\n");
   });
 
   test("a missing image is an error of its own, and none of the engine's text is taken for the program's", async () => {
-    const sandbox = engine.sandbox();
+    const sandbox = engine.shared;
     const missing = sandbox.run("localhost/express-skills-test/not-there:1", ["true"]);
     await expect(missing).rejects.toMatchObject({ code: "IMAGE_NOT_FOUND" });
     const never = sandbox.run("localhost/express-skills-test/not-there:1", ["true"], {}, { pull: "never" });
@@ -85,7 +85,7 @@ onEachEngine("streams", (engine) => {
       "main.mjs": 'import { text } from "./lib/text.mjs"; console.log(text);',
       "lib/text.mjs": 'export const text = "from a file";',
     };
-    const sandbox = engine.sandbox();
+    const sandbox = engine.shared;
     const result = await sandbox.run(nodeImage, ["node", "main.mjs"], {}, { files });
     expect(result).toMatchObject({ stdout: "from a file\n", exitCode: 0 });
     const script = "echo x > main.mjs; rm main.mjs; echo x > lib/new; mv lib other; echo x > own && cat own";

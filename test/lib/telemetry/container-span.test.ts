@@ -19,7 +19,7 @@ afterAll(() => {
 onEachEngine("the span of a container", (engine) => {
   test("tells which engine ran which image, and how the program ended", { timeout: 60_000 }, async () => {
     exporter.reset();
-    const result = await engine.sandbox().run(shellImage, ["sh", "-c", "exit 3"]);
+    const result = await engine.shared.run(shellImage, ["sh", "-c", "exit 3"]);
     const [span] = exporter.getFinishedSpans();
     expect(span?.name).toBe("sandbox.run");
     expect(span?.attributes).toMatchObject({
