@@ -17,7 +17,7 @@ export interface Copied {
 }
 
 /**
- * Copies skills with those that were unregistered, settings and executions into an empty database, to be run in one transaction: all or
+ * Copies skills with those that were unregistered, settings, executions and queued work into an empty database, to be run in one transaction: all or
  * nothing. Instances are left out, so that what they left running is taken for interrupted by the first server that starts.
  * @param onBatch told how many of how many rows are copied; what it throws ends the copy
  * @throws STORE_INVALID the database is not empty, or a row does not fit
@@ -32,17 +32,19 @@ export function* copyInto(source: SqliteSnapshot, onBatch: (done: number, total:
   yield* copySettings(settings);
   const skills = yield* copyRows(source, "skills", { revision }, tell);
   const executions = yield* copyRows(source, "skill_executions", {}, (done) => tell(skills + done));
-  if (skills !== total.skills || executions !== total.executions)
+  const work = yield* copyRows(source, "queued_work", {}, () => tell(skills + executions));
+  if (skills !== total.skills || executions !== total.executions || work !== countRows(source, "queued_work"))
     throw new SkillError("STORE_INVALID", `Not every row of ${source.file} could be copied: it is damaged. Nothing was copied.`);
   return { skills, settings: settings.length, executions };
 }
 
-type CopiedTable = "skills" | "skill_executions";
+type CopiedTable = "skills" | "skill_executions" | "queued_work";
 
 /** The texts that may be large. */
 const largeColumns = {
   skills: ["content"],
   skill_executions: ["input", "output", "log", "error_message"],
+  queued_work: ["input"],
 } as const satisfies Record<CopiedTable, readonly string[]>;
 
 function* assertEmpty(): Operation<void> {

@@ -51,6 +51,21 @@ describe("express-skills migrate --from", { timeout }, () => {
     expect(await kit.executor.getExecution(id)).toMatchObject({ status: "INTERRUPTED" });
   });
 
+  test("takes the work that waits along, and the next server does it", async () => {
+    const { line, database, migrate } = copying();
+    const work = { name: "work", schema, handler: ({ n }: { n?: number }) => ({ n: (n ?? 0) + 1 }) } as const;
+    const before = openTestKit({ database: line.file, worker: false });
+    before.define(work);
+    const { id } = await before.executor.enqueue("work", { n: 1 });
+    await before.close();
+    expect((await migrate()).code).toBe(0);
+    const after = openTestKit({ database });
+    after.define(work);
+    await after.ready();
+    await until(async () => (await after.executor.getExecution(id))?.status === "SUCCESS");
+    expect(await after.executor.getExecution(id)).toMatchObject({ output: { n: 2 } });
+  });
+
   test("copies nothing into a database that is not empty", async () => {
     const { line, database, migrate } = copying();
     await makeDatabase(line);
