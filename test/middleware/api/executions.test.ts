@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { newDatabase } from "../../fixtures/database.js";
 import { newKit, until } from "../servers.js";
 import { identityHeaders, openApi } from "./api.js";
 
@@ -57,6 +58,19 @@ describe("running a skill", () => {
     await until(async () => (await caller("GET", `executions/${answer.body.id}`)).body.status === "RUNNING");
     expect((await caller("POST", `executions/${answer.body.id}/cancel`)).status).toBe(202);
     await until(async () => (await caller("GET", `executions/${answer.body.id}`)).body.status === "CANCELLED");
+  });
+
+  test.each([{}, { "idempotency-key": "k" }])("what it accepts is found by every process at once (%j)", async (key) => {
+    const database = newDatabase();
+    const api = await openApi({ kit: newKit({ database }) });
+    const other = newKit({ database, worker: false });
+    await other.ready();
+    for (let count = 0; count < 5; count++) {
+      const headers = { prefer: "wait=0", ...("idempotency-key" in key && { "idempotency-key": `k${count}` }) };
+      const { status, body } = await api.as("caller")("POST", "skills/waits/executions", { headers });
+      expect([status, (await other.executor.getExecution(body.id))?.status]).toEqual([202, "RUNNING"]);
+      await api.as("caller")("POST", `executions/${body.id}/cancel`);
+    }
   });
 
   test("with Prefer: respond-async the work waits for a worker of any process, and can be cancelled before it runs", async () => {
