@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 const FIRST_MS = 2_000;
 const BETWEEN_MS = /** @type {const} */ ([1_500, 5_000]);
 const AWAY_MS = /** @type {const} */ ([300, 2_000]);
+const MIN_READY = 4;
 /** When the database is restarted, as parts of the load. */
 const RESTARTS = [0.3, 0.65];
 
@@ -35,9 +36,11 @@ export async function makeChaos({ processes, database, random, progress, say }) 
   const killAtRandom = async () => {
     await delay(FIRST_MS);
     while (progress() < 1) {
-      const place = random.pick(processes.places);
-      if (place.child !== undefined) {
-        say(`SIGKILL to a ${place.role}, process ${place.child.pid}`);
+      // Not while half of them are starting still: on a slow machine nothing else would be done any more.
+      const ready = processes.places.filter(({ isReady }) => isReady);
+      if (ready.length >= MIN_READY) {
+        const place = random.pick(ready);
+        say(`SIGKILL to a ${place.role}, process ${place.child?.pid}`);
         processes.kill(place);
       }
       await delay(random.between(...BETWEEN_MS));

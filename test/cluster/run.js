@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { makeChaos } from "./chaos.js";
-import { findContainers } from "./containers.js";
+import { findContainers, removeFolders } from "./containers.js";
 import { openDatabase } from "./database.js";
 import { findFaults, readLedger } from "./ledger.js";
 import { tabulate } from "./ledger-table.js";
@@ -24,7 +24,7 @@ const options = parseOptions();
 const startedAt = performance.now();
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "express-skills-cluster-")));
 /** @type {(() => unknown)[]} */
-const cleanUps = [() => rmSync(folder, { recursive: true, force: true })];
+const cleanUps = [() => rmSync(folder, { recursive: true, force: true }), () => removeFolders(folder)];
 /** @type {Promise<void> | undefined} */
 let cleaning;
 
@@ -52,6 +52,7 @@ async function test() {
   if (!hasEngine && !["", "none"].includes(process.env["SKILLS_TEST_ENGINES"] ?? ""))
     return ["SKILLS_TEST_ENGINES asks for containers"];
 
+  if (hasEngine) cleanUps.push(async () => containers.remove(await containers.list()));
   const database = await openDatabase();
   cleanUps.push(() => database.remove());
   const effects = join(folder, "effects");
@@ -78,7 +79,8 @@ async function test() {
   await settle(database);
   say("the queue is settled");
   const faults = await processes.stop();
-  if (hasEngine) faults.push(...(await faultsOfContainers(containers)));
+  if (hasEngine) faults.push(...(await containers.list()).map((name) => `the container ${name} is left`));
+  faults.push(...removeFolders(folder).map((name) => `the folder ${name} is left`));
   const ledger = await readLedger(runs, database, effects);
   const { web, worker } = processes.killed;
   console.log(`\n${tabulate(ledger)}\n`);
@@ -103,12 +105,6 @@ async function settle(database) {
   }
 }
 
-/** @param {import("./containers.js").Containers} containers */
-async function faultsOfContainers({ list }) {
-  const names = await list();
-  return names.map((name) => `the container ${name} is left`);
-}
-
 /** @param {string} text */
 function say(text) {
   console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${text}`);
@@ -124,7 +120,14 @@ async function giveUp(why) {
 /** In reverse order of what was opened. */
 function cleanUp() {
   cleaning ??= (async () => {
-    while (cleanUps.length > 0) await cleanUps.pop()?.();
+    while (cleanUps.length > 0) {
+      try {
+        await cleanUps.pop()?.();
+      } catch (error) {
+        console.log(`BROKEN: cleaning up: ${/** @type {Error} */ (error).message}`);
+        process.exitCode = 1;
+      }
+    }
   })();
   return cleaning;
 }
