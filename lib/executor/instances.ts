@@ -9,7 +9,7 @@ import {
   interruptOrphans,
   listInstances,
 } from "../store/instances.js";
-import { deleteEndedWork, rescueWork } from "../store/queued-work.js";
+import { deleteEndedWork, hasEndedWork, rescueWork } from "../store/queued-work.js";
 import type { InstanceRow } from "../store/rows.js";
 import type { Store } from "../store/store.js";
 import type { Logger } from "../types.js";
@@ -50,7 +50,10 @@ export class Instance {
     const instances = await this.#store.read(listInstances());
     const dead = instances.filter((instance) => instance.id !== this.id && isDead(instance)).map((instance) => instance.id);
     // Most of the time there is nothing to do, and a transaction would hold up others.
-    if (dead.length === 0 && !(await this.#store.read(hasOrphans()))) return 0;
+    if (dead.length === 0 && !(await this.#store.read(hasOrphans()))) {
+      await this.#deleteEndedWork();
+      return 0;
+    }
     const nowIso = new Date().toISOString();
     const { interrupted, queuedAgain } = await this.#store.write(function* () {
       for (const id of dead) yield* deleteInstance(id);
@@ -64,6 +67,11 @@ export class Instance {
       this.#logger.warn({ interrupted, instances: dead }, "executions of a process that ended are marked INTERRUPTED");
     if (queuedAgain > 0) this.#logger.warn({ queuedAgain, instances: dead }, "work of a process that ended waits again");
     return interrupted;
+  }
+
+  /** Of the living too: the database was away when they wanted to do it. */
+  async #deleteEndedWork(): Promise<void> {
+    if (await this.#store.read(hasEndedWork())) await this.#store.write(() => deleteEndedWork());
   }
 
   async close(): Promise<void> {

@@ -161,6 +161,19 @@ export function* rescueWork(maxTakes: number): Operation<string[]> {
   return ids;
 }
 
+/** Whether `deleteEndedWork` has anything to do: asked first, since it only reads. */
+export function* hasEndedWork(): Operation<boolean> {
+  const row = yield* first(
+    db
+      .selectFrom("queued_work")
+      .select("id")
+      .where("state", "=", "TAKEN")
+      .where((eb) => eb.not(isRunning(eb)))
+      .limit(1),
+  );
+  return row !== undefined;
+}
+
 /** Deletes work whose execution has ended; gives how much. */
 export function* deleteEndedWork(): Operation<number> {
   return yield* run(

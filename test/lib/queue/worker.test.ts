@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../../lib/store/open.js";
-import { all, db } from "../../../lib/store/query.js";
+import { all, db, run } from "../../../lib/store/query.js";
 import { gate, openTestKit, temporaryFolder, until } from "../../fixtures/kit.js";
 import { ended } from "./processes.js";
 
@@ -30,6 +30,24 @@ describe("a worker", () => {
     kit.define({ name: "here", schema: object, handler: () => "here" });
     const { id } = await kit.executor.enqueue("here", {}, {}, { priority: 10 });
     expect(await ended(kit, id)).toMatchObject({ status: "SUCCESS" });
+  });
+
+  test("that could not take ended work out of the queue does not leave it there", { timeout: 60_000 }, async () => {
+    const kit = openTestKit({ worker: false });
+    kit.define({ name: "here", schema: object, handler: () => "here" });
+    const { id } = await kit.executor.enqueue("here", {});
+    const store = await openStore({ database: kit.file, durability: "process" });
+    onTestFinished(async () => store.close());
+    const work = async () => store.read(all(db.selectFrom("queued_work").select("id")));
+    // As it is when the database goes away between the end of work and that: the instance that has it lives on.
+    await store.write(function* () {
+      const [instance] = yield* all(db.selectFrom("instances").select("id"));
+      const instance_id = instance?.id ?? null;
+      yield* run(db.updateTable("queued_work").set({ state: "TAKEN", instance_id, takes: 1 }));
+      yield* run(db.updateTable("skill_executions").set({ status: "SUCCESS", finished_at: new Date().toISOString() }));
+    });
+    expect(await work()).toEqual([{ id }]);
+    await until(async () => (await work()).length === 0, 30_000);
   });
 
   test("takes no container skill where no engine answers", async () => {
