@@ -29,7 +29,8 @@ const cleanUps = [() => rmSync(folder, { recursive: true, force: true }), () => 
 let cleaning;
 
 const limit = setTimeout(() => void giveUp(`not done within ${LIMIT_MS / 1000} s`), LIMIT_MS);
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void giveUp(signal));
+// Not once: `timeout` and terminals send it to the process and to its group.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void giveUp(signal));
 
 try {
   const faults = await test();
