@@ -189,6 +189,8 @@ export class SkillRegistry implements Registry {
   async invalidateCache(): Promise<void> {
     this.#references.clear();
     this.#runnables.clear();
+    // Where the database answers later, the next use would not wait for it.
+    await this.#copy.catchUp();
     this.#copy.expire();
   }
 
