@@ -59,6 +59,11 @@ export class CatalogueCopy {
     return this.#catalogue;
   }
 
+  /** The database's revision that this copy is of. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   get settings(): Readonly<Record<string, unknown>> {
     return this.#settings;
   }

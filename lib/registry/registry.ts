@@ -105,6 +105,8 @@ export class SkillRegistry implements Registry {
     const encoded = encodeContent(parsed.content);
     this.#runnables.prepare(parsed.content, encoded);
     const unchanged = await this.#store.read(findUnchanged(parsed, encoded));
+    // Registered by another process a moment ago: who registered it here, too, may use it from now on.
+    if (unchanged !== undefined && unchanged.revision > this.#copy.revision) await this.#copy.catchUp();
     const row = unchanged ?? (await this.#write(() => writeVersion(parsed, encoded, options.replace === true)));
     const skill = skillOf(row, parsed.content);
     this.#onRegister?.(skill);
@@ -189,6 +191,8 @@ export class SkillRegistry implements Registry {
   async invalidateCache(): Promise<void> {
     this.#references.clear();
     this.#runnables.clear();
+    // Where the database answers later, the next use would not wait for it.
+    await this.#copy.catchUp();
     this.#copy.expire();
   }
 

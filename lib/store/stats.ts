@@ -51,9 +51,7 @@ export function* countBySkill(scope: StatsScope, maxSkills: number): Operation<S
         "skill_name",
         "skill_version",
         eb.fn.countAll().as("count"),
-        eb.fn
-          .sum(eb.case().when("status", "in", ["ERROR", "TIMEOUT", "INTERRUPTED"]).then(eb.lit(1)).else(eb.lit(0)).end())
-          .as("failed"),
+        eb.fn.sum(eb.case().when("status", "in", ["ERROR", "TIMEOUT", "INTERRUPTED"]).then(1).else(0).end()).as("failed"),
       ])
       .groupBy(["skill_name", "skill_version"])
       .orderBy("count", "desc")

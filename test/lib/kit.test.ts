@@ -71,6 +71,17 @@ test("a secret of an input or output is nowhere in the database's files or the l
   expect(JSON.stringify(kit.logged)).not.toContain(secret);
 });
 
+test("a skill that another process registered a moment before can be run at once by who registers it too", async () => {
+  const kit = openTestKit();
+  const other = openTestKit({ database: kit.file });
+  await Promise.all([kit.ready(), other.ready()]);
+  const definition = { name: "pay", schema: anything, handler: "pay" } as const;
+  for (const each of [kit, other]) each.executor.registerHandler("pay", () => 1);
+  await kit.registry.register(definition);
+  await other.registry.register(definition);
+  expect(await other.executor.run("pay", {})).toBe(1);
+});
+
 function readFiles(database: string): string[] {
   const folder = dirname(database);
   return readdirSync(folder).map((file) => readFileSync(join(folder, file), "latin1"));
@@ -81,5 +92,7 @@ async function readTables(database: string): Promise<string[]> {
   const { rows } = await client.query<{ tablename: string }>(
     "select tablename from pg_tables where schemaname = current_schema()",
   );
-  return Promise.all(rows.map(async ({ tablename }) => JSON.stringify((await client.query(`select * from ${tablename}`)).rows)));
+  const tables: string[] = [];
+  for (const { tablename } of rows) tables.push(JSON.stringify((await client.query(`select * from ${tablename}`)).rows));
+  return tables;
 }
