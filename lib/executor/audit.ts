@@ -49,6 +49,11 @@ export interface Audit {
   /** Notes that a call began. */
   put(entry: AuditEntry): void;
   /**
+   * Waits until what was noted of a call last is committed, or given up.
+   * @throws AUDIT_UNAVAILABLE after `waitMs`
+   */
+  confirm(id: string): Promise<void>;
+  /**
    * Notes how a call ended and waits until that is committed.
    * @throws AUDIT_UNAVAILABLE after `waitMs`; the database's own error when it refuses the row
    */
@@ -63,6 +68,7 @@ export const noAudit: Audit = Object.freeze({
   keepsRows: false,
   admit() {},
   put() {},
+  confirm: () => Promise.resolve(),
   commit: () => Promise.resolve(),
   stats: () => ({ waiting: 0, written: 0, lost: 0, lagMs: 0, failing: false }),
   close: () => Promise.resolve(),
@@ -123,6 +129,18 @@ export class AuditWriter implements Audit {
     this.#startTimer ??= setTimeout(this.#onStartDue, START_DELAY_MS);
   }
 
+  async confirm(id: string): Promise<void> {
+    const giveUpAtMs = performance.now() + this.#config.waitMs;
+    while (this.#starts.has(id) || this.#ends.has(id)) {
+      const leftMs = giveUpAtMs - performance.now();
+      if (leftMs <= 0) throw unavailable(notWrittenWithin(id, this.#config.waitMs), id);
+      await withinMs(this.#flush(Number.POSITIVE_INFINITY), leftMs);
+      if (this.#failures === 0) continue;
+      if (!this.#config.required) return;
+      await new Promise((resolve) => setTimeout(resolve, LAST_RETRY_MS));
+    }
+  }
+
   commit(entry: AuditEntry): Promise<void> {
     this.#starts.delete(entry.id);
     this.#makeRoom();
@@ -176,7 +194,7 @@ export class AuditWriter implements Audit {
         return;
       }
       const { id } = waiting.entry;
-      this.#tell(waiting, unavailable(`The row of execution ${id} could not be written within ${this.#config.waitMs} ms.`, id));
+      this.#tell(waiting, unavailable(notWrittenWithin(id, this.#config.waitMs), id));
     }
   };
 
@@ -309,6 +327,19 @@ export class AuditWriter implements Audit {
     const oldest = this.#starts.values().next().value ?? this.#ends.values().next().value;
     if (oldest !== undefined) this.#lose(oldest, `${MAX_WAITING} entries wait`);
   }
+}
+
+async function withinMs(work: Promise<void>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}
+
+function notWrittenWithin(id: string, waitMs: number): string {
+  return `The row of execution ${id} could not be written within ${waitMs} ms.`;
 }
 
 function unavailable(message: string, executionId?: string): SkillError {

@@ -48,6 +48,8 @@ export interface StartedWork {
   readonly deadline: Deadline | undefined;
   /** The execution as it would be stored now; `QUEUED` while it waits for its place. */
   snapshot(): SkillExecution<unknown>;
+  /** Resolves when its row is committed, or at once while it waits for its place and has none. @throws AUDIT_UNAVAILABLE */
+  stored(): Promise<unknown>;
 }
 
 export interface CallRequest {
@@ -101,6 +103,8 @@ class Call implements StartedWork {
   readonly #id: string;
   readonly #createdAt = new Date().toISOString();
   readonly #sent: JsonCheck;
+  /** With an idempotency key: whether its row could be made. */
+  #inserting: Promise<boolean> | undefined;
   #reference: ParsedReference | undefined;
   #runnable: RunnableSkill | undefined;
   #lastFacts: CallFacts | undefined;
@@ -149,6 +153,12 @@ class Call implements StartedWork {
 
   snapshot(): SkillExecution<unknown> {
     return this.#stored(this.#facts(this.#sentText, this.#requestHash), this.hasRow ? RUNNING : QUEUED);
+  }
+
+  async stored(): Promise<unknown> {
+    // One that need not wait for a place begins within this turn of the event loop.
+    if (!this.hasRow && this.#inserting === undefined) await new Promise((resolve) => setImmediate(resolve));
+    return this.#inserting ?? this.#rooms.audit.confirm(this.#id);
   }
 
   /** Leaves a DENIED row, without input and without idempotency key: the key may be used again. */
@@ -248,7 +258,8 @@ class Call implements StartedWork {
     const facts = this.#facts(this.#sentText, requestHash);
     const row = toRow(facts, RUNNING, maxBytes);
     deadline.pause();
-    const inserted = await store.write(() => insertExecution(row));
+    this.#inserting = Promise.resolve(store.write(() => insertExecution(row)));
+    const inserted = await this.#inserting;
     deadline.resume();
     if (!inserted) throw inProgress();
     this.hasRow = true;

@@ -59,6 +59,12 @@ export interface StartedCall {
   readonly isReplay: boolean;
   /** Settles as `execute()` does. Needs no handler: a rejection that nobody looks at is no unhandled one. */
   readonly ended: Promise<SkillExecution<unknown>>;
+  /**
+   * Resolves when its row is committed, so that every process finds it, also after the end of this one; at once while it waits for one of its
+   * skill's places, which only this process knows.
+   * @throws AUDIT_UNAVAILABLE
+   */
+  stored(): Promise<void>;
 }
 
 /** Runs skills, each call within its time limit and with a row in the audit. */
@@ -122,11 +128,19 @@ export class SkillExecutor {
    */
   start(reference: ReferenceLike, input: unknown, call: CallOptions = {}): Promise<StartedCall> {
     return new Promise((resolve, reject) => {
-      const onAdmitted = (id: string) => queueMicrotask(() => resolve({ id, isReplay: false, ended }));
+      const onAdmitted = (id: string) =>
+        queueMicrotask(() => resolve({ id, isReplay: false, ended, stored: () => this.#stored(id) }));
       const ended = this.#call(reference, input, call, onAdmitted).then(({ execution }) => execution);
       // Only what was not admitted gets to resolve here: the answer of an earlier call.
-      ended.then(({ id }) => queueMicrotask(() => resolve({ id, isReplay: true, ended })), reject);
+      ended.then(
+        ({ id }) => queueMicrotask(() => resolve({ id, isReplay: true, ended, stored: () => this.#stored(id) })),
+        reject,
+      );
     });
+  }
+
+  async #stored(id: string): Promise<void> {
+    await this.#running.get(id)?.stored();
   }
 
   /**

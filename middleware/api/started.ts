@@ -6,7 +6,7 @@ import { showExecution } from "./show.js";
 /** The answer to a call: its execution once it has ended, or where it will be found when that is not soon enough for the client. */
 export async function replyToStarted(
   { kit, caller, link }: Pick<ApiRequest, "kit" | "caller" | "link">,
-  { id, isReplay, ended }: StartedCall,
+  { id, isReplay, ended, stored }: StartedCall,
   preference: WaitPreference | undefined,
 ): Promise<ApiReply> {
   const headers = { Location: link(`executions/${id}`) };
@@ -16,6 +16,8 @@ export async function replyToStarted(
     const status = isReplay ? 200 : 201;
     return { status, body: showExecution(caller, execution), headers: { ...headers, ...applied } };
   }
+  // Where it will be found, it is found from now on, whichever process is asked and whatever becomes of this one.
+  await stored();
   const begun = await kit.executor.getExecution(id);
   // Ended just now, with an audit that keeps no rows.
   const body = begun ?? (await ended);

@@ -100,6 +100,38 @@ describe("a started call", () => {
     expect(kit.executor.isRunning(id)).toBe(false);
   });
 
+  test.each([undefined, "k"])(
+    "is found by another process as soon as it says that it is stored; idempotency key: %s",
+    async (idempotencyKey) => {
+      const kit = openTestKit();
+      const other = openTestKit({ database: kit.file });
+      await other.ready();
+      let finish = () => {};
+      kit.define({ name: "slow", schema, handler: () => new Promise<null>((resolve) => (finish = () => resolve(null))) });
+      const { id, ended, stored } = await kit.executor.start("slow", {}, { idempotencyKey });
+      await stored();
+      expect(await other.executor.getExecution(id)).toMatchObject({ status: "RUNNING" });
+      finish();
+      await ended;
+      await stored();
+    },
+  );
+
+  test("says that it is stored without waiting for one of its skill's places", async () => {
+    const kit = openTestKit();
+    let finish = () => {};
+    const handler = () => new Promise<null>((resolve) => (finish = () => resolve(null)));
+    kit.define({ name: "narrow", schema, handler, concurrency: { limit: 1, queue: 1 } });
+    const [first, second] = [await kit.executor.start("narrow", {}), await kit.executor.start("narrow", {})];
+    await second.stored();
+    expect((await kit.executor.getExecution(second.id))?.status).toBe("QUEUED");
+    finish();
+    await first.ended;
+    await second.stored();
+    finish();
+    await second.ended;
+  });
+
   test("is refused as execute() refuses, without an unhandled rejection", async () => {
     const kit = openTestKit();
     kit.define({ name: "slow", schema, handler: () => null });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../fixtures/kit.js";
 import { newKit, until } from "../servers.js";
 import { identityHeaders, openApi } from "./api.js";
 
@@ -56,6 +57,19 @@ describe("running a skill", () => {
     expect((await caller("GET", `executions/${answer.body.id}`)).body.status).toBe("RUNNING");
     expect((await caller("POST", `executions/${answer.body.id}/cancel`)).status).toBe(202);
     await until(async () => (await caller("GET", `executions/${answer.body.id}`)).body.status === "CANCELLED");
+  });
+
+  test.each([{}, { "idempotency-key": "k" }])("what it accepts is found by every process at once (%j)", async (key) => {
+    const database = `${temporaryFolder()}/skills.db`;
+    const api = await openApi({ kit: newKit({ database }) });
+    const other = newKit({ database });
+    await other.ready();
+    for (let count = 0; count < 5; count++) {
+      const headers = { prefer: "wait=0", ...("idempotency-key" in key && { "idempotency-key": `k${count}` }) };
+      const { status, body } = await api.as("caller")("POST", "skills/waits/executions", { headers });
+      expect([status, (await other.executor.getExecution(body.id))?.status]).toEqual([202, "RUNNING"]);
+      await api.as("caller")("POST", `executions/${body.id}/cancel`);
+    }
   });
 
   test("with Prefer: wait it answers as soon as the work ends, or when the wait is over", async () => {
