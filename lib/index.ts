@@ -60,6 +60,8 @@ export {
   type ContainerEnvValue,
   type ContainerSpec,
   DEFAULT_CALLER,
+  type EnforcedLimits,
+  EXECUTION_STATUSES,
   type ExecutionSandbox,
   type ExecutionStatus,
   type Handler,
@@ -81,4 +83,5 @@ export {
   type SkillMode,
   type SlotStats,
   SYSTEM_OWNER,
+  type TriedEngine,
 } from "./types.js";

@@ -149,7 +149,18 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-export type ExecutionStatus = "QUEUED" | "RUNNING" | "SUCCESS" | "ERROR" | "TIMEOUT" | "CANCELLED" | "INTERRUPTED" | "DENIED";
+export const EXECUTION_STATUSES = [
+  "QUEUED",
+  "RUNNING",
+  "SUCCESS",
+  "ERROR",
+  "TIMEOUT",
+  "CANCELLED",
+  "INTERRUPTED",
+  "DENIED",
+] as const;
+
+export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
 /** One call of one skill. `input` and `output` are complete in what `execute()` returns, redacted and cut in what is stored. */
 export interface SkillExecution<Output = Record<string, unknown>> {
@@ -369,10 +380,23 @@ export interface SandboxDescription {
   readonly remote: boolean;
   readonly cpus: number | null;
   /** Limits that a container found in force; `null` until one has run. */
-  readonly limits: object | null;
-  /** Each engine that was asked, and why it was not taken. */
-  readonly tried: readonly object[];
+  readonly limits: EnforcedLimits | null;
+  readonly tried: readonly TriedEngine[];
   readonly warnings: readonly string[];
+}
+
+/** Whether each limit is in force, as a container read it; `null` where it could not tell. */
+export interface EnforcedLimits {
+  readonly memory: boolean | null;
+  readonly swap: boolean | null;
+  readonly cpu: boolean | null;
+  readonly pids: boolean | null;
+}
+
+/** An engine that was asked, and why it was not taken; `null` when it was. */
+export interface TriedEngine {
+  readonly name: string;
+  readonly reason: string | null;
 }
 
 export interface SandboxStats {

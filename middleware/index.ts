@@ -17,6 +17,8 @@ export {
   type DefineSkill,
   type DurationPercentiles,
   defaultSkills,
+  type EnforcedLimits,
+  EXECUTION_STATUSES,
   type ExecutionEvents,
   type ExecutionFilter,
   type ExecutionLine,
@@ -84,6 +86,7 @@ export {
   skillExecutor,
   skillRegistry,
   suggestion,
+  type TriedEngine,
 } from "../lib/index.js";
 export type { SkillsApiOptions } from "./api/options.js";
 export type { ApiIdentity, ApiRole, Authorize } from "./api/roles.js";

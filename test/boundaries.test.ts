@@ -11,7 +11,7 @@ const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 /** A room may import from itself and from rooms in earlier rows. Files that lie directly in lib/ put the rooms together. */
 const order = [
-  ["lib/errors.ts", "lib/types.ts", "lib/nearest.ts"],
+  ["lib/errors.ts", "lib/types.ts", "lib/nearest.ts", "lib/process-alive.ts"],
   ["lib/telemetry"],
   ["lib/store", "lib/sandbox"],
   ["lib/registry"],

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { isProcessAlive } from "../process-alive.js";
 import {
   beatInstance,
   deleteInstance,
@@ -92,13 +93,4 @@ function isDead(instance: InstanceRow): boolean {
   if (instance.pid !== process.pid) return !isProcessAlive(instance.pid);
   // The number of a process is used again: a row older than this process is of an earlier one (always so where the number is 1).
   return Date.parse(instance.started_at) < Date.now() - process.uptime() * 1000 - 1;
-}
-
-function isProcessAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

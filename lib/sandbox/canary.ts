@@ -1,10 +1,4 @@
-/** What a container found of its own limits in its cgroup files (v1 and v2). `null`: it could not tell. */
-export interface LimitsFound {
-  readonly memory: boolean | null;
-  readonly swap: boolean | null;
-  readonly cpu: boolean | null;
-  readonly pids: boolean | null;
-}
+import type { EnforcedLimits } from "../types.js";
 
 const files = {
   memory: ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"],
@@ -17,7 +11,7 @@ const files = {
 export const canaryCommand: readonly string[] = ["grep", "-sH", "", ...Object.values(files).flat()];
 
 /** Reads what the canary printed. Only a limit that is there, and is not "unlimited", counts as enforced. */
-export function readCanary(stdout: string, limits: { readonly memoryMb: number; readonly pidsLimit: number }): LimitsFound {
+export function readCanary(stdout: string, limits: { readonly memoryMb: number; readonly pidsLimit: number }): EnforcedLimits {
   const values = new Map<string, string>();
   for (const line of stdout.split("\n")) {
     const colon = line.indexOf(":");

@@ -1,21 +1,16 @@
 import { SkillError } from "../errors.js";
+import type { TriedEngine } from "../types.js";
 import type { Cli } from "./cli.js";
 import { cliEnvironment, proxyEnvironment } from "./cli-environment.js";
 import { type Engine, type EngineName, engineNames, engineOrder, engineTable, isEngineName } from "./engine-table.js";
 import { probeEngine } from "./probe.js";
-
-/** An engine that was asked, and why it was not taken; `null` when it was. */
-export interface Tried {
-  readonly name: string;
-  readonly reason: string | null;
-}
 
 export interface EngineChoice {
   /** The engine, asked for once and kept. @throws `SANDBOX_UNAVAILABLE` with every engine tried and why it failed. */
   choose(): Promise<Engine>;
   /** Asks anew at the next choice: the engine stopped answering. */
   forget(): void;
-  readonly tried: readonly Tried[];
+  readonly tried: readonly TriedEngine[];
 }
 
 /** An engine that was down a moment ago is not asked again before this, so that a burst of calls does not start a burst of processes. */
@@ -32,10 +27,10 @@ export function createEngineChoice(named: string | undefined, server: NodeJS.Pro
   const order: readonly EngineName[] = named === undefined ? engineOrder(process.platform) : [named];
   let choice: Promise<Engine> | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
-  let tried: Tried[] = [];
+  let tried: TriedEngine[] = [];
 
   const ask = async (): Promise<Engine> => {
-    const failures: Tried[] = [];
+    const failures: TriedEngine[] = [];
     for (const name of order) {
       const cli: Cli = {
         traits: engineTable[name],

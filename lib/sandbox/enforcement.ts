@@ -1,5 +1,6 @@
 import { SkillError } from "../errors.js";
-import { canaryCommand, type LimitsFound, readCanary } from "./canary.js";
+import type { EnforcedLimits } from "../types.js";
+import { canaryCommand, readCanary } from "./canary.js";
 import { parseContainerEnvironment } from "./container-environment.js";
 import type { Engine } from "./engine-table.js";
 import type { ResolvedImage } from "./images.js";
@@ -16,7 +17,7 @@ export interface Enforcement {
   /** Lets a container of the image read its limits, unless that is known. */
   look(room: Room, engine: Engine, image: ResolvedImage): Promise<void>;
   /** What the canary found; `null` before it ran, or where no image so far could tell. */
-  readonly found: LimitsFound | null;
+  readonly found: EnforcedLimits | null;
 }
 
 /** Images without the usual programs cannot tell; after this many the engine is taken at its word. */
@@ -24,7 +25,7 @@ const maxAttempts = 3;
 const canaryLimits = { ...defaultLimits, memoryMb: 64, pidsLimit: 16, timeoutMs: 10_000 };
 
 export function createEnforcement(allowUnenforcedLimits: boolean): Enforcement {
-  let found: LimitsFound | null = null;
+  let found: EnforcedLimits | null = null;
   let attempts = 0;
   let asking: Promise<void> | null = null;
 
@@ -59,12 +60,12 @@ export function createEnforcement(allowUnenforcedLimits: boolean): Enforcement {
 }
 
 /** What a container found, and what the engine says of itself: an image's programs can print what they like. */
-function missingLimits(found: LimitsFound | null, { unenforced }: Engine): readonly string[] {
+function missingLimits(found: EnforcedLimits | null, { unenforced }: Engine): readonly string[] {
   const denied: readonly string[] = unenforced;
   return (["memory", "swap", "cpu", "pids"] as const).filter((limit) => found?.[limit] === false || denied.includes(limit));
 }
 
-async function runCanary(room: Room, engine: Engine, image: ResolvedImage): Promise<LimitsFound> {
+async function runCanary(room: Room, engine: Engine, image: ResolvedImage): Promise<EnforcedLimits> {
   const started = await startContainer(room, {
     engine,
     image,

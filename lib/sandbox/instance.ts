@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { isProcessAlive } from "../process-alive.js";
 
 /** One running sandbox in one process, as its containers' names and labels show it. */
 export interface Instance {
@@ -103,16 +104,6 @@ function processStart(pid: number): string {
     return BigInt(fields[19] ?? "0").toString(36);
   } catch {
     return unknownStart;
-  }
-}
-
-function isProcessAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Not permitted to ask means that it exists.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

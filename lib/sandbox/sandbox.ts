@@ -2,11 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SkillError } from "../errors.js";
 import { traceContainer } from "../telemetry/sandbox-span.js";
 import { createTracing } from "../telemetry/tracing.js";
-import type { ContainerSpec, Logger, SandboxConfig, SandboxResult, SandboxStats } from "../types.js";
+import type { ContainerSpec, Logger, SandboxRunner, SandboxStats } from "../types.js";
 import { createAdmission } from "./admission.js";
 import { type Calls, createCalls } from "./calls.js";
-import type { LimitsFound } from "./canary.js";
-import { createEngineChoice, type Tried } from "./choose-engine.js";
+import { createEngineChoice } from "./choose-engine.js";
 import type { ContainerReply } from "./container-skill.js";
 import { createEnforcement } from "./enforcement.js";
 import { createImages } from "./images.js";
@@ -21,36 +20,8 @@ import { drainSkill, prepareSkill, type ServeOptions, type Server, serveSkill } 
 import { createSlots, type Slots } from "./slots.js";
 import { createEvents } from "./start-evidence.js";
 
-/** What a sandbox is working with. */
-export interface SandboxDescription {
-  /** The engine in use: `docker` or `podman`. */
-  readonly engine: string;
-  readonly version: string;
-  /** What the engine's server says it is: Docker's program may speak to podman. */
-  readonly server: string;
-  readonly rootless: boolean;
-  readonly remote: boolean;
-  readonly cpus: number | null;
-  /** Limits that a container found in force; `null` until one has run. */
-  readonly limits: LimitsFound | null;
-  readonly tried: readonly Tried[];
-  readonly warnings: readonly string[];
-}
-
 /** Runs programs in containers that are thrown away. */
-export interface Sandbox {
-  /**
-   * Runs a command in a new container of an image, and resolves when it has ended, however it ended.
-   * @throws `INVALID_IMAGE` `INVALID_COMMAND` `INVALID_ENV` `ENV_TOO_LARGE` `INVALID_OPTION` before anything is started;
-   * `SANDBOX_UNAVAILABLE` `SANDBOX_BUSY` `IMAGE_NOT_ALLOWED` `IMAGE_NOT_FOUND` `IMAGE_PULL_TIMEOUT` `START_FAILED` `COMMAND_NOT_FOUND`
-   * @since 0.1.0
-   */
-  run(
-    image: string,
-    command: readonly string[],
-    env?: Readonly<Record<string, string>>,
-    config?: SandboxConfig,
-  ): Promise<SandboxResult>;
+export interface Sandbox extends Pick<SandboxRunner, "run" | "describe"> {
   /**
    * Has a container skill answer one input. How its program ended, well or not, is in the reply; only problems of engine, image and
    * definition are thrown, as by `run`.
@@ -64,8 +35,6 @@ export interface Sandbox {
   drainSkill(skillId: string): void;
   /** Ends all slots and starts none any more; calls are still served. */
   endSlots(): void;
-  /** Asks the engine what it is; a container of `image`, when given, reads its own limits. @throws `SANDBOX_UNAVAILABLE` */
-  describe(image?: string): Promise<SandboxDescription>;
   stats(): SandboxStats;
   /** Does in the background, from now on, what `sweep` does. */
   recover(): void;

@@ -5,6 +5,7 @@ import { all, db, first, run } from "./query.js";
 import type { ExecutionRow, Tables } from "./rows.js";
 import { isUnfinished } from "./statuses.js";
 import type { Operation } from "./store.js";
+import { executionColumns } from "./upsert.js";
 
 export function* findExecution(id: string): Operation<ExecutionRow | undefined> {
   return yield* first(db.selectFrom("skill_executions").selectAll().where("id", "=", id));
@@ -61,30 +62,11 @@ export interface ExecutionPage {
   readonly withData?: boolean | undefined;
 }
 
-const columnsWithoutData = [
-  "id",
-  "skill_id",
-  "skill_name",
-  "skill_version",
-  "api_key_id",
-  "session_id",
-  "request_id",
-  "parent_id",
-  "root_id",
-  "instance_id",
-  "status",
-  "input_state",
-  "output_state",
-  "error_code",
-  "error_message",
-  "attempts",
-  "duration_ms",
-  "idempotency_key",
-  "request_hash",
-  "created_at",
-  "finished_at",
-  "sandbox",
-] as const satisfies readonly (keyof ExecutionRow)[];
+type DataColumn = "input" | "output" | "log";
+
+const columnsWithoutData = executionColumns.filter(
+  (column): column is Exclude<(typeof executionColumns)[number], DataColumn> => !["input", "output", "log"].includes(column),
+);
 
 /** Newest first. */
 export function* listExecutions(filter: ExecutionFilter & ExecutionPage): Operation<ExecutionRow[]> {
@@ -136,7 +118,7 @@ export function* pruneExecutions(beforeIso: string, limit: number): Operation<nu
   );
 }
 
-function withoutData(row: Omit<ExecutionRow, "input" | "output" | "log">): ExecutionRow {
+function withoutData(row: Omit<ExecutionRow, DataColumn>): ExecutionRow {
   return { ...row, input: null, output: null, log: null };
 }
 

@@ -2,6 +2,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { SandboxOptions } from "../../lib/sandbox/options.js";
+import { createSandbox, type Sandbox } from "../../lib/sandbox/sandbox.js";
 
 /** Shell code for subcommands of a command line program that stands in for an engine's and misbehaves on demand. */
 export type StubCommands = Readonly<Record<string, string>>;
@@ -55,4 +57,27 @@ export async function createStubEngine(commands: StubCommands = {}, name = "dock
       return text.split("\n").filter((line) => line !== "");
     },
   };
+}
+
+/** A sandbox on a stub named `name`. The test closes it. */
+export async function createStubSandbox(
+  commands: StubCommands,
+  options: SandboxOptions = {},
+  name = "docker",
+): Promise<StubEngine & { readonly sandbox: Sandbox }> {
+  const stub = await createStubEngine(commands, name);
+  const { environment } = stub;
+  const own = { runtime: "docker", allowUnenforcedLimits: true, owner: "stub", environment };
+  return { ...stub, sandbox: createSandbox({ ...own, ...options }) };
+}
+
+/** A signal that aborts `afterMs` after the stub was told to run a container. */
+export function abortOnceItRuns(stub: StubEngine, afterMs: number): AbortSignal {
+  const abort = new AbortController();
+  const look = async () => {
+    const isRunning = (await stub.calls()).some((call) => call.startsWith("run "));
+    setTimeout(isRunning ? () => abort.abort() : () => void look(), isRunning ? afterMs : 10);
+  };
+  void look();
+  return abort.signal;
 }

@@ -1,7 +1,7 @@
 import { SkillError } from "../../errors.js";
 import type { ListExecutionsFilter } from "../../executor/history.js";
 import type { SkillsKit } from "../../skills.js";
-import type { ExecutionStatus } from "../../types.js";
+import { EXECUTION_STATUSES, type ExecutionStatus } from "../../types.js";
 import { type AddCommand, type CommandContext, type CommonOptions, examples, type Work } from "../command.js";
 import { executionColumns, executionDetails } from "../execution-text.js";
 import { exitCode } from "../exit-codes.js";
@@ -10,17 +10,6 @@ import { withKit } from "../kit.js";
 import { collect, integerBetween } from "../option-parsers.js";
 import { renderTable, streamTable } from "../table.js";
 import { parseTime } from "../time.js";
-
-const STATUSES: readonly ExecutionStatus[] = [
-  "QUEUED",
-  "RUNNING",
-  "SUCCESS",
-  "ERROR",
-  "TIMEOUT",
-  "CANCELLED",
-  "INTERRUPTED",
-  "DENIED",
-];
 
 interface ExecutionsOptions extends CommonOptions {
   readonly skill?: string;
@@ -83,9 +72,12 @@ function filterOf({ skill, status, owner, session, since, before, limit }: Execu
 }
 
 function checkedStatus(text: string): ExecutionStatus {
-  const status = STATUSES.find((known) => known === text.toUpperCase());
+  const status = EXECUTION_STATUSES.find((known) => known === text.toUpperCase());
   if (status !== undefined) return status;
-  throw new SkillError("INVALID_OPTION", `--status must be one of ${STATUSES.join(", ")}, got ${JSON.stringify(text)}.`);
+  throw new SkillError(
+    "INVALID_OPTION",
+    `--status must be one of ${EXECUTION_STATUSES.join(", ")}, got ${JSON.stringify(text)}.`,
+  );
 }
 
 async function printOne({ terminal }: CommandContext, { executor }: SkillsKit, id: string, isJson: boolean): Promise<void> {

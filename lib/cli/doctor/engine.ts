@@ -1,5 +1,6 @@
 import { isSkillError } from "../../errors.js";
-import { createSandbox, type Sandbox, type SandboxDescription } from "../../sandbox/sandbox.js";
+import { createSandbox, type Sandbox } from "../../sandbox/sandbox.js";
+import type { SandboxDescription } from "../../types.js";
 import { type Finding, ok } from "./finding.js";
 
 const RUN_LIMIT_MS = 15_000;

@@ -1,8 +1,7 @@
-import type { ExecutionStatus } from "../../../lib/index.js";
+import { EXECUTION_STATUSES, type ExecutionStatus } from "../../../lib/index.js";
 import { readableOwner } from "../owner.js";
 import { DEFAULT_LIMIT, parameters } from "../parameters.js";
 import { defineRoute } from "../route.js";
-import { statuses } from "../schemas/execution.js";
 import { showExecution, toSummary } from "../show.js";
 import { parseTime } from "../time.js";
 
@@ -28,9 +27,9 @@ export const listExecutions = defineRoute<Query>({
   query: {
     status: {
       type: "array",
-      items: { type: "string", enum: statuses },
+      items: { type: "string", enum: EXECUTION_STATUSES },
       minItems: 1,
-      maxItems: statuses.length,
+      maxItems: EXECUTION_STATUSES.length,
       description: "Any of these; give it several times.",
     },
     skill: parameters.name,

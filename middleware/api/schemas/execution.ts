@@ -1,15 +1,4 @@
-import type { ExecutionStatus } from "../../../lib/index.js";
-
-export const statuses = [
-  "QUEUED",
-  "RUNNING",
-  "SUCCESS",
-  "ERROR",
-  "TIMEOUT",
-  "CANCELLED",
-  "INTERRUPTED",
-  "DENIED",
-] as const satisfies readonly ExecutionStatus[];
+import { EXECUTION_STATUSES } from "../../../lib/index.js";
 
 const text = { type: "string" };
 const textOrNull = { type: ["string", "null"] };
@@ -25,7 +14,7 @@ const summaryProperties = {
   requestId: textOrNull,
   parentId: { ...textOrNull, description: "The execution whose handler made this call." },
   rootId: { ...text, description: "The first execution of the tree." },
-  status: { type: "string", enum: statuses },
+  status: { type: "string", enum: EXECUTION_STATUSES },
   errorCode: textOrNull,
   errorMessage: { ...textOrNull, description: "For callers, internal errors have the text that every occurrence has." },
   attempts: { type: "integer", minimum: 0, description: "How often the handler was started." },

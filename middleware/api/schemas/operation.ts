@@ -1,4 +1,4 @@
-import { statuses } from "./execution.js";
+import { EXECUTION_STATUSES } from "../../../lib/index.js";
 
 const time = { type: "string", format: "date-time" };
 const count = { type: "integer", minimum: 0 };
@@ -6,7 +6,7 @@ const milliseconds = { type: ["number", "null"], minimum: 0 };
 const percentiles = { p50Ms: milliseconds, p95Ms: milliseconds, p99Ms: milliseconds };
 const counts = {
   type: "object",
-  properties: Object.fromEntries(statuses.map((status) => [status, count])),
+  properties: Object.fromEntries(EXECUTION_STATUSES.map((status) => [status, count])),
   additionalProperties: false,
   description: "How many by status; a status that none has is left out.",
 };

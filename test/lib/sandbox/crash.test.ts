@@ -1,28 +1,12 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { createInstance, isInstanceDead, nextContainerName, parseContainerName } from "../../../lib/sandbox/instance.js";
 import { eventually, onEachEngine, ownerHash, shellImage } from "../../engines/engines.js";
-
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-// Node 20 does not run TypeScript itself.
-const launch =
-  'import { runnerImport } from "vite"; await runnerImport(process.argv[1], { configFile: false, root: process.cwd(), logLevel: "error" });';
-
-function startServer(environment: NodeJS.ProcessEnv, ...args: string[]): ChildProcess {
-  const script = fileURLToPath(new URL("children/server.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "--eval", launch, script, script, ...args], {
-    cwd: root,
-    env: environment,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
-}
+import { startServer } from "./children/start-server.js";
 
 onEachEngine("after a crash", (engine) => {
   test("the next start removes what the killed server left, and nothing else", { timeout: 90_000 }, async () => {

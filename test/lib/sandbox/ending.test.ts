@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createSandbox } from "../../../lib/sandbox/sandbox.js";
 import { eventually, onEachEngine, shellImage } from "../../engines/engines.js";
-import { createStubEngine } from "../../engines/stub-engine.js";
+import { abortOnceItRuns, createStubEngine } from "../../engines/stub-engine.js";
 
 /** A soak sets this to 200. */
 const aborts = Number(process.env["SKILLS_TEST_ABORTS"] ?? 16);
@@ -73,7 +73,7 @@ test("a kill that finds no container yet is repeated until it works", async () =
     rm: 'for name; do :; done; if [ -e "$FOLDER/n" ] && [ $(cat "$FOLDER/n") -ge 3 ]; then echo "$name"; else echo "No such container: $name" >&2; exit 1; fi',
   });
   const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
-  const result = await sandbox.run("any", ["x"], {}, { signal: AbortSignal.timeout(300) });
+  const result = await sandbox.run("any", ["x"], {}, { signal: abortOnceItRuns(stub, 100) });
   expect(result.aborted).toBe(true);
   expect(await eventually(async () => (await stub.calls()).filter((call) => call.startsWith("kill")).length >= 3)).toBe(true);
   await sandbox.close({ graceMs: 0 });
@@ -88,7 +88,7 @@ test("a run settles when every helper command hangs for ever", { timeout: 60_000
   });
   const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
   const begun = performance.now();
-  const result = await sandbox.run("any", ["x"], {}, { signal: AbortSignal.timeout(200) });
+  const result = await sandbox.run("any", ["x"], {}, { signal: abortOnceItRuns(stub, 100) });
   expect(result.aborted).toBe(true);
   expect(performance.now() - begun).toBeLessThan(5000);
 });
@@ -112,7 +112,7 @@ test("our own reason decides when the command line program answers a kill with e
     kill: 'kill -USR1 $(cat "$FOLDER/pid")',
   });
   const sandbox = createSandbox({ ...stubOptions, environment: stub.environment });
-  const result = await sandbox.run("any", ["x"], {}, { signal: AbortSignal.timeout(400) });
+  const result = await sandbox.run("any", ["x"], {}, { signal: abortOnceItRuns(stub, 200) });
   expect(result).toMatchObject({ aborted: true, exitCode: null, stdout: "" });
   await sandbox.close({ graceMs: 0 });
 });

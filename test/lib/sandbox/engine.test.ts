@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSandbox, type Sandbox } from "../../../lib/sandbox/sandbox.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
-import { createStubEngine, type StubCommands } from "../../engines/stub-engine.js";
+import { createStubEngine, createStubSandbox } from "../../engines/stub-engine.js";
 
 onEachEngine("the engine", (engine) => {
   test("says what it is", async () => {
@@ -18,18 +18,6 @@ onEachEngine("the engine", (engine) => {
   });
 });
 
-async function onStub(commands: StubCommands, options = {}, name = "docker") {
-  const stub = await createStubEngine(commands, name);
-  const sandbox = createSandbox({
-    runtime: "docker",
-    allowUnenforcedLimits: true,
-    owner: "stub",
-    environment: stub.environment,
-    ...options,
-  });
-  return { ...stub, sandbox };
-}
-
 async function reasonOf(sandbox: Sandbox): Promise<string> {
   const begun = performance.now();
   const error = await sandbox.run("any", ["x"]).then(
@@ -45,14 +33,14 @@ test("an engine that is not installed, does not run, may not be used or does not
   timeout: 30_000,
 }, async () => {
   const empty = createSandbox({ runtime: "docker", environment: { PATH: "/nowhere" } });
-  const stopped = await onStub({
+  const stopped = await createStubSandbox({
     version:
       'echo "{\\"Client\\":{},\\"Server\\":null}"; echo "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?" >&2; exit 1',
   });
-  const forbidden = await onStub({
+  const forbidden = await createStubSandbox({
     version: 'echo "permission denied while trying to connect to the Docker daemon socket" >&2; exit 1',
   });
-  const silent = await onStub({ version: "exec sleep 60" });
+  const silent = await createStubSandbox({ version: "exec sleep 60" });
   const reasons = await Promise.all([empty, stopped.sandbox, forbidden.sandbox, silent.sandbox].map(reasonOf));
   expect(reasons[0]).toMatch(/not installed/);
   expect(reasons[1]).toMatch(/no engine answers: Cannot connect/);
@@ -71,7 +59,7 @@ test("an engine that does not exist is refused where it is named", () => {
 });
 
 test("an engine that is down is not asked again at once, and is found when it is back", { timeout: 30_000 }, async () => {
-  const { sandbox, calls, folder } = await onStub({
+  const { sandbox, calls, folder } = await createStubSandbox({
     version: `[ -e "$FOLDER/up" ] || exit 1; echo '{"Client":{},"Server":{"Version":"1"}}'`,
   });
   await reasonOf(sandbox);
@@ -85,14 +73,14 @@ test("an engine that is down is not asked again at once, and is found when it is
 });
 
 test("docker that is podman in disguise is known for what it is", async () => {
-  const link = await onStub({
+  const link = await createStubSandbox({
     version: `echo '{"Client":{"Version":"4.9.0","OsArch":"linux/amd64"}}'`,
     info: `echo '{"host":{"cpus":2,"cgroupControllers":["memory","cpu","pids"]}}'`,
   });
   expect(await link.sandbox.describe()).toMatchObject({ engine: "podman", server: "podman", version: "4.9.0" });
   await link.sandbox.run("any", ["x"]);
   expect((await link.calls()).find((call) => call.startsWith("run"))).toContain("--http-proxy=false");
-  const socket = await onStub({
+  const socket = await createStubSandbox({
     version: `echo '{"Client":{},"Server":{"Version":"4.9.0","Components":[{"Name":"Podman Engine"}]}}'`,
   });
   expect(await socket.sandbox.describe()).toMatchObject({ engine: "docker", server: "podman" });
@@ -102,7 +90,10 @@ test("docker that is podman in disguise is known for what it is", async () => {
 const missingImage = 'echo "Error: No such image: $6" >&2; exit 1';
 
 test("twenty runs of a missing image make one pull, and its failure is remembered for a moment", async () => {
-  const { sandbox, calls } = await onStub({ image: missingImage, pull: "sleep 0.3; echo 'manifest unknown' >&2; exit 1" });
+  const { sandbox, calls } = await createStubSandbox({
+    image: missingImage,
+    pull: "sleep 0.3; echo 'manifest unknown' >&2; exit 1",
+  });
   const runs = await Promise.allSettled(Array.from({ length: 20 }, () => sandbox.run("ghcr.io/a/b:1", ["x"])));
   for (const run of runs) expect(run).toMatchObject({ status: "rejected", reason: { code: "IMAGE_NOT_FOUND" } });
   await expect(sandbox.run("ghcr.io/a/b:1", ["x"])).rejects.toMatchObject({ code: "IMAGE_NOT_FOUND" });
@@ -111,9 +102,9 @@ test("twenty runs of a missing image make one pull, and its failure is remembere
 });
 
 test("a pull has a limit of its own, and one caller who gives up does not end it for the others", async () => {
-  const slow = await onStub({ image: missingImage, pull: "exec sleep 60" }, { pullTimeoutMs: 500 });
+  const slow = await createStubSandbox({ image: missingImage, pull: "exec sleep 60" }, { pullTimeoutMs: 500 });
   await expect(slow.sandbox.run("a", ["x"])).rejects.toMatchObject({ code: "IMAGE_PULL_TIMEOUT" });
-  const shared = await onStub({
+  const shared = await createStubSandbox({
     image: `if [ -e "$FOLDER/there" ]; then echo '{"Id":"sha256:${"b".repeat(64)}"}'; else ${missingImage}; fi`,
     pull: 'sleep 0.5; touch "$FOLDER/there"',
   });
@@ -153,7 +144,7 @@ test.each([
   [["node:22"], `node@${digest}`, false],
   [[], "node", false],
 ])("with the allowed images %j, %s is allowed: %s", async (images, image, allowed) => {
-  const { sandbox, calls } = await onStub(withDigest, { images });
+  const { sandbox, calls } = await createStubSandbox(withDigest, { images });
   const run = sandbox.run(image, ["x"]);
   if (allowed) expect((await run).exitCode).toBe(0);
   else {
@@ -167,12 +158,12 @@ test("an engine that ignores limits is refused, unless the operator accepts it",
   const blind = {
     run: 'case "$*" in *grep*) echo "/sys/fs/cgroup/memory.max:max"; echo "/sys/fs/cgroup/pids.max:16" ;; *) echo hello ;; esac',
   };
-  const refused = await onStub(blind, { allowUnenforcedLimits: false });
+  const refused = await createStubSandbox(blind, { allowUnenforcedLimits: false });
   await expect(refused.sandbox.run("any", ["x"])).rejects.toMatchObject({
     code: "SANDBOX_UNAVAILABLE",
     message: expect.stringMatching(/memory, cpu/),
   });
-  const accepted = await onStub(blind);
+  const accepted = await createStubSandbox(blind);
   expect((await accepted.sandbox.run("any", ["x"])).stdout).toBe("hello\n");
   expect((await accepted.sandbox.describe("any")).limits).toEqual({ memory: false, swap: null, cpu: false, pids: true });
   await Promise.all([refused.sandbox.close(), accepted.sandbox.close()]);
@@ -183,7 +174,7 @@ test.each([
   ["unknown or invalid runtime name: runsc", /Install the runtime/],
   ["network mine not found", /Create the network/],
 ])("the known message %j comes with its cure", async (message, cure) => {
-  const { sandbox } = await onStub({
+  const { sandbox } = await createStubSandbox({
     run: `echo "Error: ${message}" >&2; exit 126`,
     inspect: 'echo "no such container" >&2; exit 1',
   });
@@ -192,7 +183,7 @@ test.each([
 });
 
 test("containers beyond the limit wait, and beyond the queue are refused with a hint", async () => {
-  const { sandbox } = await onStub({ run: "sleep 0.5" }, { maxConcurrent: 1, maxQueued: 1, queueTimeoutMs: 5000 });
+  const { sandbox } = await createStubSandbox({ run: "sleep 0.5" }, { maxConcurrent: 1, maxQueued: 1, queueTimeoutMs: 5000 });
   const runs = [sandbox.run("any", ["x"])];
   while (sandbox.stats().running === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   runs.push(sandbox.run("any", ["x"]));
@@ -208,7 +199,7 @@ test("containers beyond the limit wait, and beyond the queue are refused with a 
 });
 
 test("a call does not wait longer for a place than the queue allows, nor longer than its caller", async () => {
-  const { sandbox } = await onStub({ run: "sleep 2" }, { maxConcurrent: 1, queueTimeoutMs: 300 });
+  const { sandbox } = await createStubSandbox({ run: "sleep 2" }, { maxConcurrent: 1, queueTimeoutMs: 300 });
   const first = sandbox.run("any", ["x"]);
   while (sandbox.stats().running === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   await expect(sandbox.run("any", ["x"])).rejects.toMatchObject({ code: "SANDBOX_BUSY" });

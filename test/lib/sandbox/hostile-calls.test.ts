@@ -5,20 +5,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { SkillError } from "../../../lib/errors.js";
-import { createSandbox } from "../../../lib/sandbox/sandbox.js";
 import type { ContainerSpec, SandboxConfig } from "../../../lib/types.js";
 import { openEngineKit } from "../../engines/engine-kit.js";
 import { eventually, onEachEngine, ownerHash, shellImage } from "../../engines/engines.js";
-import { createStubEngine, type StubCommands } from "../../engines/stub-engine.js";
+import { createStubEngine, createStubSandbox } from "../../engines/stub-engine.js";
 
-const onStub = async (commands: StubCommands, options = {}) => {
-  const stub = await createStubEngine(commands);
-  const { environment } = stub;
-  return {
-    ...stub,
-    sandbox: createSandbox({ runtime: "docker", allowUnenforcedLimits: true, owner: "stub", environment, ...options }),
-  };
-};
 const call = { owner: "system", timeoutMs: 10_000 };
 const missingImage = 'echo "Error: No such image: $6" >&2; exit 1';
 
@@ -50,7 +41,7 @@ onEachEngine("the temp folder", (engine) => {
 });
 
 test("a temp folder that cannot be made is an error of the start, and the next run tries again", async () => {
-  const { sandbox } = await onStub({});
+  const { sandbox } = await createStubSandbox({});
   const before = process.env["TMPDIR"];
   process.env["TMPDIR"] = "/nowhere/at/all";
   onTestFinished(() => {
@@ -70,7 +61,7 @@ test("a temp folder that cannot be made is an error of the start, and the next r
 });
 
 test("what the caller changes after the call changes nothing of it", async () => {
-  const { sandbox, calls } = await onStub({});
+  const { sandbox, calls } = await createStubSandbox({});
   const files: Record<string, string> = { a: "1" };
   const config: SandboxConfig = { files };
   const run = sandbox.run("any", ["x"], {}, config);
@@ -91,7 +82,7 @@ test.each([
   ["printed before a failure", 'echo "$TOKEN" >&2; exit 3'],
   ["cut by the output limit", 'printf "%s%s" xxxxxxxxxx "$TOKEN" >&2; sleep 60'],
 ])("a variable of the server that the program %s is not in the error, nor in the log", async (_what, run) => {
-  const stub = await onStub(
+  const stub = await createStubSandbox(
     {
       run: `echo $$ > "$FOLDER/pid"; ${run}`,
       kill: 'kill -9 $(cat "$FOLDER/pid")',
@@ -107,7 +98,7 @@ test.each([
 });
 
 test("variables are hidden as the program got them, and the longer one first", async () => {
-  const stub = await onStub({ run: 'echo "$A and $B" >&2; sleep 0.5; exit 0' }, { allowEnv: ["A", "B"] });
+  const stub = await createStubSandbox({ run: 'echo "$A and $B" >&2; sleep 0.5; exit 0' }, { allowEnv: ["A", "B"] });
   Object.assign(stub.environment, { A: "abcd", B: "abcd-and-more" });
   const spec: ContainerSpec = { ...withSecret, env: { A: { fromEnv: "A" }, B: { fromEnv: "B" } }, output: "text" };
   const reply = stub.sandbox.serve(spec, 1, call);
@@ -119,17 +110,17 @@ test("variables are hidden as the program got them, and the longer one first", a
 });
 
 test("an allow-list of image ids lets nobody make the server fetch an image", async () => {
-  const { sandbox, calls } = await onStub({ image: missingImage }, { images: [`sha256:${"a".repeat(64)}`] });
+  const { sandbox, calls } = await createStubSandbox({ image: missingImage }, { images: [`sha256:${"a".repeat(64)}`] });
   await expect(sandbox.run("169.254.169.254/x/y:1", ["x"])).rejects.toMatchObject({ code: "IMAGE_NOT_ALLOWED" });
   expect((await calls()).some((line) => line.startsWith("pull"))).toBe(false);
-  const local = await onStub({}, { images: [`sha256:${"a".repeat(64)}`] });
+  const local = await createStubSandbox({}, { images: [`sha256:${"a".repeat(64)}`] });
   expect((await local.sandbox.run("any", ["x"])).exitCode).toBe(0);
   await Promise.all([sandbox.close(), local.sandbox.close()]);
 });
 
 test("a caller who gives up gets the same answer in every phase, whatever its reason", async () => {
   const reason = new SkillError("SANDBOX_UNAVAILABLE", "mine");
-  const { sandbox, calls } = await onStub(
+  const { sandbox, calls } = await createStubSandbox(
     {
       run: 'echo $$ > "$FOLDER/pid"; exec sleep 60',
       kill: 'kill -9 $(cat "$FOLDER/pid")',
@@ -161,7 +152,7 @@ test("a caller who gives up gets the same answer in every phase, whatever its re
 });
 
 test("closing ends a preparation that still fetches its image, and no container comes afterwards", async () => {
-  const { sandbox, calls } = await onStub(
+  const { sandbox, calls } = await createStubSandbox(
     {
       image: `if [ -e "$FOLDER/there" ]; then echo '{"Id":"sha256:${"b".repeat(64)}"}'; else ${missingImage}; fi`,
       pull: 'sleep 1; touch "$FOLDER/there"',
@@ -177,14 +168,14 @@ test("closing ends a preparation that still fetches its image, and no container 
 });
 
 test("a stream of events that ends at once is not opened again without a pause", async () => {
-  const { sandbox, calls } = await onStub({ run: "sleep 2; echo done", events: "exit 1" });
+  const { sandbox, calls } = await createStubSandbox({ run: "sleep 2; echo done", events: "exit 1" });
   expect((await sandbox.run("any", ["x"])).stdout).toBe("done\n");
   expect((await calls()).filter((line) => line.startsWith("events")).length).toBeLessThan(8);
   await sandbox.close();
 });
 
 test("an internal network that was removed is made again", async () => {
-  const { sandbox, calls } = await onStub({
+  const { sandbox, calls } = await createStubSandbox({
     network: `case "$2" in inspect) [ -e "$FOLDER/net" ] && echo '{"internal":true}' ;; create) touch "$FOLDER/net" ;; esac`,
     run: '[ -e "$FOLDER/net" ] || { echo "network express-skills-internal not found" >&2; exit 125; }; rm "$FOLDER/net"; echo up',
     inspect: 'echo "no such container" >&2; exit 1',
@@ -198,7 +189,7 @@ test("an internal network that was removed is made again", async () => {
 });
 
 test("processors are stated with as many digits as engines take", async () => {
-  const { sandbox, calls } = await onStub({});
+  const { sandbox, calls } = await createStubSandbox({});
   await sandbox.run("any", ["x"], {}, { cpus: 1 / 3 });
   expect((await calls()).find((line) => line.startsWith("run"))).toContain("--cpus=0.333 ");
   await sandbox.close();
@@ -221,7 +212,7 @@ test.each([
   "--label=express-skills.owner=other",
   "--pull=always",
 ])("the engine's flag %s is refused: the run could not be followed or ended", async (flag) => {
-  const { sandbox, calls } = await onStub({});
+  const { sandbox, calls } = await createStubSandbox({});
   await expect(sandbox.run("any", ["x"], {}, { engineArgs: [flag] })).rejects.toMatchObject({
     code: "INVALID_OPTION",
     faults: [{ pointer: "/engineArgs" }],
@@ -230,7 +221,7 @@ test.each([
 });
 
 test("skills that are alike do not share slots: ending one's leaves the other's", { timeout: 40_000 }, async () => {
-  const { sandbox } = await onStub({
+  const { sandbox } = await createStubSandbox({
     run: 'for a; do case "$a" in --name=*) n="${a#--name=}" ;; esac; done; echo $$ > "$FOLDER/$n"; read -r line; echo "$line"',
     kill: 'kill -9 $(cat "$FOLDER/$3")',
     inspect: `echo '{"Status":"running","Running":true,"StartedAt":"2026-01-01T00:00:00Z"}'`,
@@ -251,7 +242,10 @@ test.each([
 ])("an engine that says itself that it cannot limit %s is refused, whatever an image pretends", async (limit, key) => {
   const lies = ["memory.max:1", "memory.swap.max:1", "cpu.max:1 1", "pids.max:1"].map((line) => `echo /sys/fs/cgroup/${line}`);
   for (const run of ["echo hello", lies.join("; ")]) {
-    const { sandbox } = await onStub({ info: `echo '{"NCPU":4,"${key}":false}'`, run }, { allowUnenforcedLimits: false });
+    const { sandbox } = await createStubSandbox(
+      { info: `echo '{"NCPU":4,"${key}":false}'`, run },
+      { allowUnenforcedLimits: false },
+    );
     await expect(sandbox.run("any", ["x"])).rejects.toMatchObject({
       code: "SANDBOX_UNAVAILABLE",
       message: expect.stringContaining(limit),

@@ -4,21 +4,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createCapture } from "../../../lib/sandbox/capture.js";
-import { createSandbox } from "../../../lib/sandbox/sandbox.js";
 import type { ContainerSpec } from "../../../lib/types.js";
 import { eventually, onEachEngine, shellImage } from "../../engines/engines.js";
-import { createStubEngine, type StubCommands } from "../../engines/stub-engine.js";
+import { createStubSandbox } from "../../engines/stub-engine.js";
 
 const MiB = 1024 * 1024;
-
-const onStub = async (commands: StubCommands, options = {}) => {
-  const stub = await createStubEngine(commands);
-  const { environment } = stub;
-  return {
-    ...stub,
-    sandbox: createSandbox({ runtime: "docker", allowUnenforcedLimits: true, owner: "stub", environment, ...options }),
-  };
-};
 
 function isAlive(pid: number): boolean {
   try {
@@ -63,7 +53,7 @@ onEachEngine("input that nobody reads", (engine) => {
 });
 
 test("a text is sent in pieces that cut no character", async () => {
-  const { sandbox } = await onStub({ run: "cat" });
+  const { sandbox } = await createStubSandbox({ run: "cat" });
   const stdin = `${"x".repeat(64 * 1024 - 1)}${"😀€".repeat(50_000)}`;
   expect((await sandbox.run("any", ["x"], {}, { stdin })).stdout).toBe(stdin);
   await sandbox.close();
@@ -73,7 +63,7 @@ test.each([
   ["throws", new Error("the upload broke off"), /upload broke off/],
   ["gives something that is no bytes", 5, /stdin/],
 ])("an input that %s ends the run: the program must not take half of it for the whole", async (_what, fault, message) => {
-  const { sandbox, folder } = await onStub({
+  const { sandbox, folder } = await createStubSandbox({
     run: 'echo $$ > "$FOLDER/pid"; cat; sleep 1; echo done',
     kill: 'kill -9 $(cat "$FOLDER/pid"); touch "$FOLDER/killed"',
   });
@@ -89,7 +79,7 @@ test.each([
 });
 
 test("an input that never comes to its end is let go with the run, whether the program ends or the caller gives up", async () => {
-  const { sandbox } = await onStub({ run: "echo done" });
+  const { sandbox } = await createStubSandbox({ run: "echo done" });
   let returned = 0;
   const endless = (): AsyncIterable<Uint8Array> => ({
     [Symbol.asyncIterator]: () => ({
@@ -119,7 +109,7 @@ test("a program that writes byte by byte costs about what it wrote", () => {
 test("a program that prints as fast as it can, and survives its kill for a while, costs the server no memory", {
   timeout: 60_000,
 }, async () => {
-  const { sandbox, folder } = await onStub({
+  const { sandbox, folder } = await createStubSandbox({
     run: 'case "$*" in *true) exit ;; esac; echo $$ > "$FOLDER/pid"; exec cat /dev/zero',
     // It says that it worked, and the program is ended only with its command line program.
     kill: 'touch "$FOLDER/killed"',
@@ -142,7 +132,7 @@ const events = `while :; do for f in "$FOLDER"/die-*; do if [ -e "$f" ]; then rm
 const noteName = 'for a; do case "$a" in --name=*) n="${a#--name=}" ;; esac; done; touch "$FOLDER/run-$n"';
 
 test("output that still arrives after the engine told the end is not cut off", { timeout: 30_000 }, async () => {
-  const { sandbox } = await onStub({
+  const { sandbox } = await createStubSandbox({
     run: `${noteName}; touch "$FOLDER/die-$n"; for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done`,
     events,
   });
@@ -154,7 +144,7 @@ test("output that still arrives after the engine told the end is not cut off", {
 test("a slot whose end the engine has told is not given to a call, though its command line program lives on", {
   timeout: 30_000,
 }, async () => {
-  const { sandbox, folder } = await onStub({
+  const { sandbox, folder } = await createStubSandbox({
     run: `${noteName}; echo $$ > "$FOLDER/pid-$n"; read -r line; echo "$line"`,
     kill: 'kill -9 $(cat "$FOLDER/pid-$3")',
     events,

@@ -1,33 +1,16 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { createInstance, type Instance, nextContainerName, processPart } from "../../../lib/sandbox/instance.js";
 import { createSandbox } from "../../../lib/sandbox/sandbox.js";
 import { openEngineKit } from "../../engines/engine-kit.js";
 import { eventually, onEachEngine, ownerHash, shellImage } from "../../engines/engines.js";
 import { createStubEngine } from "../../engines/stub-engine.js";
-
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-// Node 20 does not run TypeScript itself.
-const launch =
-  'import { runnerImport } from "vite"; await runnerImport(process.argv[1], { configFile: false, root: process.cwd(), logLevel: "error" });';
-
-function startServer(environment: NodeJS.ProcessEnv, ...args: string[]): ChildProcess {
-  const script = fileURLToPath(new URL("children/server.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "--eval", launch, script, script, ...args], {
-    cwd: root,
-    env: environment,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
-}
+import { startServer } from "./children/start-server.js";
 
 const foldersOf = async (owner: string) =>
   (await readdir(tmpdir())).filter((name) => name.startsWith(`express-skills-run-${ownerHash(owner)}-`));

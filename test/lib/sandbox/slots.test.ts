@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../../lib/sandbox/sandbox.js";
-import { createSandbox } from "../../../lib/sandbox/sandbox.js";
 import type { ContainerSpec } from "../../../lib/types.js";
 import { eventually, onEachEngine, ownerHash, shellImage } from "../../engines/engines.js";
-import { createStubEngine } from "../../engines/stub-engine.js";
+import { createStubSandbox } from "../../engines/stub-engine.js";
 
 const call = { owner: "system", timeoutMs: 10_000 };
 const echo: ContainerSpec = {
@@ -146,21 +145,15 @@ onEachEngine("slots", (engine) => {
   });
 });
 
-const onStub = async (options = {}) => {
-  const stub = await createStubEngine({
-    run: 'for a; do case "$a" in --name=*) n=$(echo "$a" | cut -d= -f2) ;; esac; done; echo $$ > "$FOLDER/$n"; read -r line; echo "$line"',
-    kill: 'kill -9 $(cat "$FOLDER/$3")',
-    inspect: `echo '{"Status":"running","Running":true,"StartedAt":"2026-01-01T00:00:00Z"}'`,
-  });
-  const sandbox = createSandbox({
-    runtime: "docker",
-    allowUnenforcedLimits: true,
-    owner: "stub",
-    environment: stub.environment,
-    ...options,
-  });
-  return { ...stub, sandbox };
-};
+const onStub = (options = {}) =>
+  createStubSandbox(
+    {
+      run: 'for a; do case "$a" in --name=*) n=$(echo "$a" | cut -d= -f2) ;; esac; done; echo $$ > "$FOLDER/$n"; read -r line; echo "$line"',
+      kill: 'kill -9 $(cat "$FOLDER/$3")',
+      inspect: `echo '{"Status":"running","Running":true,"StartedAt":"2026-01-01T00:00:00Z"}'`,
+    },
+    options,
+  );
 const spec = (name: string): ContainerSpec => ({ image: "any", command: [name], warm: 2 });
 
 test("slots of all skills together stay under their cap, and those used longest ago give way", { timeout: 40_000 }, async () => {
