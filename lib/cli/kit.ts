@@ -1,7 +1,7 @@
 import { createSkills, type SkillsKit } from "../skills.js";
 import type { Logger } from "../types.js";
+import { databaseOf, requireDatabase } from "./chosen-database.js";
 import type { CommandContext, CommonOptions } from "./command.js";
-import { databaseOf, requireDatabase } from "./database.js";
 import { noteLogger } from "./note-logger.js";
 
 const GRACE_MS = 2_000;

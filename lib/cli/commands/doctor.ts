@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
+import { databaseOf, fileOf } from "../chosen-database.js";
 import { type AddCommand, type CommandContext, type CommonOptions, examples, type Work } from "../command.js";
-import { databaseOf, fileOf } from "../database.js";
-import { checkDatabase } from "../doctor/database.js";
-import { checkEngine } from "../doctor/engine.js";
+import { checkDatabase } from "../doctor/check-database.js";
+import { checkEngine } from "../doctor/check-engine.js";
+import { checkNode } from "../doctor/check-node.js";
+import { checkSkills, type SkillFindings } from "../doctor/check-skills.js";
 import type { Finding } from "../doctor/finding.js";
-import { checkNode } from "../doctor/node.js";
-import { checkSkills, type SkillFindings } from "../doctor/skills.js";
 import { exitCode } from "../exit-codes.js";
 import { withKit } from "../kit.js";
 import { collect } from "../option-parsers.js";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { inspectSqlite } from "../../store/inspect.js";
 import { openStore } from "../../store/open.js";
+import { databaseOf, fileOf } from "../chosen-database.js";
 import { type AddCommand, type CommonOptions, examples, type Work } from "../command.js";
-import { databaseOf, fileOf } from "../database.js";
 import { exitCode } from "../exit-codes.js";
 
 interface Migrated {

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkEngine } from "../../../lib/cli/doctor/engine.js";
-import { checkNode } from "../../../lib/cli/doctor/node.js";
+import { checkEngine } from "../../../lib/cli/doctor/check-engine.js";
+import { checkNode } from "../../../lib/cli/doctor/check-node.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
 import { openTestKit } from "../../fixtures/kit.js";
 import { type CommandLine, commandLine, makeDatabase, timeout } from "./command-line.js";

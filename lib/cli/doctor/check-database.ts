@@ -3,7 +3,7 @@ import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SkillError } from "../../errors.js";
 import { inspectSqlite } from "../../store/inspect.js";
-import { fileOf } from "../database.js";
+import { fileOf } from "../chosen-database.js";
 import { type Finding, ok } from "./finding.js";
 
 const LOW_DISK_BYTES = 256 * 1024 * 1024;
