@@ -1,12 +1,13 @@
 import type { ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
+import { awaitStart } from "./await-start.js";
 import { type Capture, createCapture } from "./capture.js";
 import { killTree, spawnCli } from "./cli.js";
-import { inspectContainer } from "./container-state.js";
+import { createContainerClock } from "./container-clock.js";
 import type { Engine } from "./engine-table.js";
 import { type Input, sendInput } from "./input.js";
 import type { Limits } from "./limits.js";
-import { type Events, watchPidFile } from "./start-evidence.js";
+import type { Events } from "./start-evidence.js";
 import { terminate } from "./terminate.js";
 
 /** Why we ended a container. The first reason wins. */
@@ -73,18 +74,12 @@ const answerMs = 800;
 const cliGraceMs = 2000;
 /** Pause after each piece of output over the limit. */
 const pauseMs = 10;
-/** When nothing told of the start by then, the engine is asked. */
-const askAfterMs = 1500;
 
 /** Starts a container. Never throws: what goes wrong is in `ended`. */
 export function launchContainer(launch: ContainerLaunch): Container {
   const { engine, name, limits } = launch;
-  const launchedAt = performance.now();
   const life = new AbortController();
-  let startedAt: number | null = null;
-  let endedAt: number | null = null;
-  let fedAt: number | null = null;
-  let runTimeoutMs = limits.timeoutMs;
+  const clock = createContainerClock(limits, (limit) => container.end(limit));
   let reason: EndReason | null = null;
   let toldCode: number | null = null;
   let oomTold = false;
@@ -113,25 +108,18 @@ export function launchContainer(launch: ContainerLaunch): Container {
       }),
     );
   };
-  let timeLimit = after(limits.startTimeoutMs, () => container.end("startTimeout"));
-  const limitTime = () => {
-    if (startedAt === null || life.signal.aborted) return;
-    clearTimeout(timeLimit);
-    if (fedAt !== null) timeLimit = after(Math.max(0, fedAt + runTimeoutMs - performance.now()), () => container.end("timeout"));
-  };
   const onStart = () => {
-    if (startedAt !== null || life.signal.aborted) return;
-    startedAt = performance.now();
-    if (fedAt !== null) fedAt = startedAt;
-    limitTime();
+    if (clock.isStarted || life.signal.aborted) return;
+    clock.start();
     started.resolve(true);
   };
   const settle = (code: number | null) => {
     if (life.signal.aborted) return;
-    endedAt ??= performance.now();
+    clock.end();
+    clock.stop();
     life.abort();
     for (const timer of timers) clearTimeout(timer);
-    started.resolve(startedAt !== null);
+    started.resolve(clock.isStarted);
     ended.resolve({
       reason,
       code,
@@ -139,27 +127,27 @@ export function launchContainer(launch: ContainerLaunch): Container {
       oomTold,
       spawnError,
       inputFault,
-      startupMs: startedAt === null ? null : startedAt - launchedAt,
-      durationMs: Math.max(
-        0,
-        endedAt - (fedAt !== null && startedAt !== null ? Math.max(fedAt, startedAt) : (startedAt ?? endedAt)),
-      ),
+      ...clock.times(),
     });
     if (reason === null) gone.resolve(spawnError !== null ? false : !exited);
   };
-  const stopListening = listenForStart(launch, {
-    onStart,
-    onOom: () => {
-      oomTold = true;
+  awaitStart(
+    launch,
+    life.signal,
+    {
+      onStart,
+      onOom: () => {
+        oomTold = true;
+      },
+      onEnd: (code) => {
+        clock.end();
+        toldCode = code;
+        // The command line program may not notice: what it has to say is there by now, or never.
+        afterSilence(cliGraceMs, () => child !== null && killTree(child));
+      },
     },
-    onEnd: (code) => {
-      endedAt ??= performance.now();
-      toldCode = code;
-      // The command line program may not notice: what it has to say is there by now, or never.
-      afterSilence(cliGraceMs, () => child !== null && killTree(child));
-    },
-  });
-  life.signal.addEventListener("abort", stopListening);
+    () => clock.isStarted,
+  );
 
   const container: Container = {
     engine,
@@ -171,22 +159,16 @@ export function launchContainer(launch: ContainerLaunch): Container {
     ended: ended.promise,
     gone: gone.promise,
     get isEnded() {
-      return life.signal.aborted || endedAt !== null;
+      return life.signal.aborted || clock.isEnded;
     },
     get isStarted() {
-      return startedAt !== null;
+      return clock.isStarted;
     },
     onOutput: null,
     onErrorOutput: null,
-    times() {
-      const now = endedAt ?? performance.now();
-      const from = startedAt === null ? now : Math.max(startedAt, fedAt ?? startedAt);
-      return { startupMs: startedAt === null ? null : startedAt - launchedAt, durationMs: Math.max(0, now - from) };
-    },
+    times: clock.times,
     feed(input, timeoutMs) {
-      fedAt = performance.now();
-      runTimeoutMs = timeoutMs;
-      limitTime();
+      clock.feed(timeoutMs);
       if (!child?.stdin) return;
       void sendInput(child.stdin, input, (error) => {
         inputFault = error;
@@ -234,7 +216,6 @@ export function launchContainer(launch: ContainerLaunch): Container {
     afterSilence(cliGraceMs, () => settle(signal === null ? code : null));
   });
   child?.on("close", (code, signal) => settle(signal === null ? code : null));
-  askForStart(container, life.signal, onStart);
   return container;
 }
 
@@ -264,27 +245,6 @@ function spawnContainer(launch: ContainerLaunch, onError: (code: string) => void
 function slowDown(stream: Readable | null): void {
   stream?.pause();
   setTimeout(() => stream?.resume(), pauseMs);
-}
-
-function listenForStart(launch: ContainerLaunch, listener: Parameters<Events["listen"]>[2]): () => void {
-  if (launch.engine.traits.startEvidence === "events") return launch.events.listen(launch.engine, launch.name, listener);
-  return launch.pidFile === null ? () => {} : watchPidFile(launch.pidFile, listener.onStart);
-}
-
-/** Evidence of the start can be lost (a broken stream of events, a remote engine): then the engine is asked now and then. */
-function askForStart(container: Container, life: AbortSignal, onStart: () => void): void {
-  const ask = async () => {
-    if (life.aborted || container.isStarted) return;
-    const inspection = await inspectContainer(container.engine, container.name);
-    if ("state" in inspection && inspection.state.started) onStart();
-    else if (!life.aborted && !container.isStarted) schedule();
-  };
-  let timer: NodeJS.Timeout;
-  const schedule = () => {
-    timer = setTimeout(() => void ask(), askAfterMs).unref();
-  };
-  life.addEventListener("abort", () => clearTimeout(timer), { once: true });
-  schedule();
 }
 
 interface Resolver<T> {
