@@ -10,7 +10,6 @@ import type { ContainerReply } from "./container-skill.js";
 import { createEnforcement } from "./enforcement.js";
 import { createImages } from "./images.js";
 import { createInstance } from "./instance.js";
-import { parseLimits } from "./limits.js";
 import { createNetworks } from "./network.js";
 import { parseSandboxOptions, type SandboxOptions } from "./options.js";
 import { createRemoval } from "./removal.js";
@@ -53,7 +52,6 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 /** Makes a sandbox. Nothing is started, and no engine asked, before the first run. @throws `INVALID_OPTION` */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const settings = parseSandboxOptions(options);
-  const defaults = parseLimits(settings.defaults);
   const instance = createInstance(settings.owner);
   const life = new AbortController();
   const room = createRoom({
@@ -77,7 +75,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const server: Server = {
     runner,
     slots,
-    defaults,
+    defaults: settings.defaults,
     allowEnv: settings.allowEnv,
     environment: settings.environment,
     slotIdleMs: settings.slotIdleMs,
@@ -94,7 +92,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return {
     async run(image, command, env = {}, config = {}) {
       refuseWhenClosed();
-      const request = parseRun(image, command, env, config, defaults);
+      const request = parseRun(image, command, env, config, settings.defaults);
       sweeper.start();
       const work = () =>
         calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...request.config, signal } }));

@@ -81,3 +81,45 @@ test("a kit that runs no container asks for no engine, and a misspelt option is 
   );
   expect(() => createSkills({ sandbox: { maxConcurrent: 0 } })).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
 });
+
+test("nothing is started ahead for a skill that is registered disabled or off", async () => {
+  const kit = createSkills({ database: ":memory:", logger: recordingLogger([]), sandbox: { runtime: "nothing-like-this" } });
+  const work = { name: "work", schema: { type: "object" }, container: { image: "any", command: ["x"], warm: 1 } };
+  await kit.registry.register({ ...work, enabled: false });
+  await kit.registry.register({ ...work, version: "2.0.0", mode: "off" });
+  // Also when a boot registers them again.
+  await kit.registry.register(work);
+  expect(kit.sandbox.stats()).toBeUndefined();
+  await kit.close();
+});
+
+test("inside a handler a run whose settings are not valid is refused as outside of one", async () => {
+  const kit = createSkills({ database: ":memory:", logger: recordingLogger([]) });
+  onTestFinished(() => kit.close());
+  const work = kit.define({
+    name: "work",
+    schema: { type: "object" },
+    handler: async (_, { sandbox }) =>
+      Promise.all(
+        [{ signal: "stop" }, null].map((config) => sandbox.run("any", ["x"], {}, config as never).catch((error) => error.code)),
+      ),
+  });
+  expect(await kit.executor.run(work, {})).toEqual(["INVALID_OPTION", "INVALID_OPTION"]);
+});
+
+test.each([
+  { images: "node:22" },
+  { images: "node" },
+  { images: [5] },
+  { allowEnv: "HOME" },
+  { allowEnv: [5] },
+  { allowUnenforcedLimits: "false" },
+  { runtime: 5 },
+  { owner: 5 },
+  { defaults: { memoryMb: 0 } },
+  { defaults: null },
+])("the sandbox options %j are refused where they are written", (sandbox) => {
+  expect(() => createSkills({ database: ":memory:", logger: recordingLogger([]), sandbox: sandbox as never })).toThrow(
+    expect.objectContaining({ code: expect.stringMatching(/^INVALID_(OPTION|IMAGE)$/) }),
+  );
+});
