@@ -116,7 +116,6 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const engine = await room.choice.choose();
       if (image !== undefined) await runner.enforcement.look(room, engine, await room.images.resolve(engine, image, "missing"));
       const { version, server, rootless, remote, cpus, warnings } = engine;
-      const { found } = runner.enforcement;
       return {
         engine: engine.traits.name,
         version,
@@ -124,7 +123,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         rootless,
         remote,
         cpus,
-        limits: found,
+        limits: runner.enforcement.found(engine),
         tried: room.choice.tried,
         warnings,
       };
