@@ -45,6 +45,16 @@ describe("the list of executions", () => {
     await until(async () => (await page.getByRole("row").count()) > 2);
   });
 
+  test("keeps a choice that was made while another field was still being typed in", async () => {
+    const { url } = operations();
+    const { page } = await visit(url);
+    await goTo(page, "#/executions", "Executions");
+    await page.getByLabel("Skill").fill("sendReminder");
+    await page.getByLabel("Status").selectOption("All failed");
+    await until(() => page.url().includes("skill=sendReminder"));
+    expect(page.url()).toContain("status=FAILED");
+  });
+
   test("shows older ones when asked to, and keeps them when it is told of new ones", async () => {
     const { kit, url } = operations();
     const call = { sessionId: "many" };
