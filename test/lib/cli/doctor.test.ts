@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { checkEngine } from "../../../lib/cli/doctor/check-engine.js";
 import { checkNode } from "../../../lib/cli/doctor/check-node.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
+import { createStubEngine } from "../../engines/stub-engine.js";
 import { openTestKit } from "../../fixtures/kit.js";
 import { type CommandLine, commandLine, makeDatabase, timeout } from "./command-line.js";
 
@@ -60,6 +61,18 @@ describe("express-skills doctor", { timeout }, () => {
   test("refuses an engine that it does not know, by the name of the variable", async () => {
     const findings = await checkEngine({ ...process.env, SKILLS_SANDBOX_RUNTIME: "lxc" }, []);
     expect(findings).toMatchObject([{ state: "broken", action: "Correct SKILLS_SANDBOX_RUNTIME: docker or podman." }]);
+  });
+
+  test("says which limits an engine ignores, and what to do about it", async () => {
+    const limits = 'echo "/sys/fs/cgroup/memory.max:max"; echo "/sys/fs/cgroup/pids.max:16"';
+    const { environment } = await createStubEngine({ run: `case "$*" in *grep*) ${limits} ;; esac` });
+    const findings = await checkEngine({ ...environment, SKILLS_SANDBOX_RUNTIME: "docker" }, ["any"]);
+    expect(findings.at(-1)).toEqual({
+      subject: "limits",
+      state: "broken",
+      message: "the engine ignores: memory, cpu",
+      action: expect.stringContaining("allowUnenforcedLimits"),
+    });
   });
 
   test("tells an old Node from one that will do", () => {
