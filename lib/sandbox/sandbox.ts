@@ -14,7 +14,7 @@ import { createNetworks } from "./network.js";
 import { parseSandboxOptions, type SandboxOptions } from "./options.js";
 import { createRemoval } from "./removal.js";
 import { createRoom, type Room, sweep } from "./room.js";
-import { parseRun, type Runner, runCold } from "./run.js";
+import { parseRun, type Runner, runContainer } from "./run.js";
 import { drainSkill, prepareSkill, type ServeOptions, type Server, serveSkill } from "./serve.js";
 import { createSlots, type Slots } from "./slots.js";
 import { createEvents } from "./start-evidence.js";
@@ -95,7 +95,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const request = parseRun(image, command, env, config, settings.defaults);
       sweeper.start();
       const work = () =>
-        calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...request.config, signal } }));
+        calls.track(config.signal, (signal) => runContainer(runner, { ...request, config: { ...request.config, signal } }));
       return traceContainer(tracing, image, work, (result) => result);
     },
     async serve(spec, input, options) {
