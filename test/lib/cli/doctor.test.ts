@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { checkEngine } from "../../../lib/cli/doctor/check-engine.js";
 import { checkNode } from "../../../lib/cli/doctor/check-node.js";
@@ -56,6 +57,16 @@ describe("express-skills doctor", { timeout }, () => {
     expect(noFolder).toMatchObject({ code: 1, stdout: expect.stringContaining("mkdir -p") });
     missing.write("skills.db", "this is no database ".repeat(100));
     expect(await missing.doctor()).toMatchObject({ code: 1, stdout: expect.stringMatching(/broken +database .*cannot be used/) });
+  });
+
+  test("leaves a database of an older version as it is, and says how to bring it up to date", async () => {
+    const line = withoutEngine();
+    new Database(line.file).exec("create table other (a)").close();
+    const stdout = expect.stringMatching(/warning +database .* is of an older version .*\n +Run `express-skills migrate`/);
+    expect(await line.doctor()).toMatchObject({ code: 0, stdout });
+    const database = new Database(line.file);
+    expect(database.prepare("select name from sqlite_master").pluck().all()).toEqual(["other"]);
+    database.close();
   });
 
   test("refuses an engine that it does not know, by the name of the variable", async () => {
