@@ -28,9 +28,7 @@ export interface Sandbox extends Pick<SandboxRunner, "run" | "describe"> {
   serve(spec: ContainerSpec, input: unknown, options: ServeOptions): Promise<ContainerReply>;
   /** Starts the slots of a container skill with `warm` ahead of its first call. */
   prepare(spec: ContainerSpec, owner: string, skillId?: string): Promise<void>;
-  /** Ends the slots of a container skill: it was changed, switched off or removed. */
-  drain(spec: ContainerSpec, owner: string): void;
-  /** The same for a skill that was served or prepared under its id; nothing for any other. */
+  /** Ends the slots of a skill that was served or prepared under its id: it was changed, switched off or removed. */
   drainSkill(skillId: string): void;
   /** Ends all slots and starts none any more; calls are still served. */
   endSlots(): void;
@@ -109,7 +107,6 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       sweeper.start();
       await prepareSkill(server, spec, owner, skillId);
     },
-    drain: (spec, owner) => drainSkill(server, { spec, owner }),
     drainSkill: (skillId) => drainSkill(server, skillId),
     endSlots: () => slots.close(),
     async describe(image) {

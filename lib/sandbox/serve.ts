@@ -94,12 +94,11 @@ export async function prepareSkill(server: Server, spec: ContainerSpec, owner: s
   await keepSlots(server, spec, request, options, "after");
 }
 
-/** Ends a skill's slots: by its definition and owner, or by its id. */
-export function drainSkill(server: Server, skill: { readonly spec: ContainerSpec; readonly owner: string } | string): void {
-  const identity = typeof skill === "string" ? skill : slotKey({ ...skill });
-  const key = server.keys.get(identity);
+/** Ends a skill's slots. */
+export function drainSkill(server: Server, skillId: string): void {
+  const key = server.keys.get(skillId);
   if (key !== undefined) server.slots.drain(key);
-  server.keys.delete(identity);
+  server.keys.delete(skillId);
 }
 
 function parseSpec(server: Server, spec: ContainerSpec, options: ServeOptions) {

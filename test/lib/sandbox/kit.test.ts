@@ -1,31 +1,12 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createSkills, type SkillsOptions, sandboxRunner } from "../../../lib/index.js";
+import { createSkills, sandboxRunner } from "../../../lib/index.js";
+import { openEngineKit } from "../../engines/engine-kit.js";
 import { nodeImage, onEachEngine, shellImage } from "../../engines/engines.js";
 import { recordingLogger } from "../../fixtures/kit.js";
 
 onEachEngine("the sandbox of a kit", (engine) => {
-  const kitOwner = `kit ${process.pid} ${engine.name}`;
-  const openKit = (sandbox: SkillsOptions["sandbox"] = {}) => {
-    for (const name of ["DOCKER_HOST", "CONTAINERS_CONF"]) {
-      const before = process.env[name];
-      const value = engine.environment[name];
-      if (value !== undefined) process.env[name] = value;
-      onTestFinished(() => {
-        if (before === undefined) delete process.env[name];
-        else process.env[name] = before;
-      });
-    }
-    const kit = createSkills({
-      database: ":memory:",
-      logger: recordingLogger([]),
-      sandbox: { runtime: engine.name, owner: kitOwner, ...sandbox },
-    });
-    onTestFinished(() => kit.close({ graceMs: 0 }));
-    return kit;
-  };
-
   test("runs a command, and a handler passes text by environment and reads the output", async () => {
-    const kit = openKit();
+    const kit = openEngineKit(engine);
     const { stdout } = await kit.sandbox.run(shellImage, ["echo", "Hello from sandbox"]);
     expect(stdout).toBe("Hello from sandbox\n");
 
@@ -44,7 +25,7 @@ onEachEngine("the sandbox of a kit", (engine) => {
   }, 60_000);
 
   test("ends a container with its call: at the deadline, without the handler's help, and nothing is left when the kit is closed", async () => {
-    const kit = openKit();
+    const kit = openEngineKit(engine);
     const results: unknown[] = [];
     kit.define({
       name: "sleep",
@@ -62,12 +43,12 @@ onEachEngine("the sandbox of a kit", (engine) => {
     });
     await kit.close({ graceMs: 0 });
     expect(results).toEqual([{ aborted: true, killed: true }]);
-    expect(await engine.containers(kitOwner)).toEqual([]);
+    expect(await engine.containers(kit.owner)).toEqual([]);
     await expect(kit.sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "SHUTTING_DOWN" });
   }, 60_000);
 
   test("refuses images that are not allowed", async () => {
-    const kit = openKit({ images: [nodeImage] });
+    const kit = openEngineKit(engine, { images: [nodeImage] });
     await expect(kit.sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "IMAGE_NOT_ALLOWED", status: 403 });
   });
 });

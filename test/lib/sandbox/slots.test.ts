@@ -85,13 +85,13 @@ onEachEngine("slots", (engine) => {
 
   test("owners do not share slots, and a change of the skill ends the old ones", async () => {
     const sandbox = engine.sandbox();
-    await sandbox.prepare(echo, "one");
+    await sandbox.prepare(echo, "one", "first");
     expect(await isReady(sandbox)).toBe(true);
-    expect((await sandbox.serve(echo, {}, { ...call, owner: "two" })).result.servedFrom).toBe("cold");
-    sandbox.drain(echo, "one");
-    sandbox.drain(echo, "two");
+    expect((await sandbox.serve(echo, {}, { ...call, owner: "two", skillId: "second" })).result.servedFrom).toBe("cold");
+    sandbox.drainSkill("first");
+    sandbox.drainSkill("second");
     expect(sandbox.stats().slots.waiting).toBe(0);
-    expect((await sandbox.serve(echo, {}, { ...call, owner: "one" })).result.servedFrom).toBe("cold");
+    expect((await sandbox.serve(echo, {}, { ...call, owner: "one", skillId: "first" })).result.servedFrom).toBe("cold");
   });
 
   test("the call's clock starts when the slot is fed", async () => {
