@@ -68,6 +68,29 @@ describe("the list of executions", () => {
     await page.getByText("61 shown: all of them").waitFor();
   });
 
+  test("does not give up older ones that load slowly when it is told of new ones meanwhile", async () => {
+    const { kit, url } = operations();
+    const call = { sessionId: "slow" };
+    for (let number = 0; number < 60; number++) await kit.executor.execute("sendReminder", { invoice: 1 }, call);
+    const { page } = await visit(url);
+    await goTo(page, "#/executions?session=slow", "Executions");
+    await page.getByText("50 shown").waitFor();
+    let release: (() => void) | undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(/executions\?.*cursor=/, async (route) => {
+      await released;
+      await route.continue().catch(() => undefined);
+    });
+    await page.getByRole("button", { name: "Show older ones" }).click();
+    await kit.executor.execute("sendReminder", { invoice: 1 }, call);
+    // Longer than the page gathers news before it loads the first page again.
+    await page.waitForTimeout(1500);
+    release?.();
+    await page.getByText("61 shown: all of them").waitFor();
+  });
+
   test("asks every few seconds where no event stream gets through", async () => {
     const { kit, url } = operations();
     const { page } = await visit(await withoutStreams(url));
