@@ -9,8 +9,7 @@ let defaultKit: SkillsKit | undefined;
 
 /**
  * The kit of the process, made on first use from the environment: `SKILLS_DATABASE` (default `skills.db` in the working directory) and
- * `SKILLS_SANDBOX_RUNTIME` (default: the first engine that answers). Once
- * closed, the next use makes a new one.
+ * `SKILLS_SANDBOX_RUNTIME` (default: the first engine that answers). Once closed, the next use makes a new one.
  * @since 0.1.0
  */
 export function defaultSkills(): SkillsKit {

@@ -23,8 +23,8 @@ export type FromJsonSchema<Schema> = Schema extends JSONSchema ? FromSchema<Sche
 export type DefineOptions = Omit<SkillDefinition, "schema" | "outputSchema" | "handler" | "container">;
 
 /**
- * Declares a skill with the function or the container that does its work, and returns a typed handle. An app calls it at every start: the same content again
- * changes nothing. Definitions without an owner belong to `system`.
+ * Declares a skill with the function or the container that does its work, and returns a typed handle. An app calls it at every start: the
+ * same content again changes nothing. Definitions without an owner belong to `system`.
  *
  * `schema` is a JSON Schema, written in place or `as const`, or a Standard Schema with a JSON Schema side (zod 4, arktype): its own
  * `validate` checks the input, and the handler gets what it gives back.
@@ -78,7 +78,7 @@ interface LooseDefinition extends DefineOptions {
 export function prepareDefinition(definition: LooseDefinition): PreparedDefinition {
   const { name, version = "1.0.0", apiKeyId = SYSTEM_OWNER, schema, outputSchema, handler, container } = definition ?? {};
   if (typeof name !== "string")
-    throw new SkillError("INVALID_DEFINITION", "define() takes an object with a name, a schema and a handler.");
+    throw new SkillError("INVALID_DEFINITION", "define() takes an object with a name, a schema and a handler or container.");
   if (typeof handler !== "function" && (handler !== undefined || container === undefined))
     throw new SkillError(
       "INVALID_DEFINITION",

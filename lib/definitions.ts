@@ -84,6 +84,7 @@ export class Definitions {
   #fail(definition: PreparedDefinition, error: SkillError): void {
     this.#faults.push(error);
     this.#logger.error({ skill: definition.handle.reference, err: error }, "a definition could not be registered");
+    if (definition.handler === undefined) return;
     this.#executor.registerParsedHandler(definition.handlerName, {
       run: () => {
         throw error;

@@ -37,23 +37,22 @@ export function createKitSandbox(options: SandboxOptions): KitSandbox {
       stats: () => sandbox?.stats(),
     },
     serve: async (spec, input, call) => use().serve(spec, input, call),
-    prepare({ id, name, version, apiKeyId, container }) {
+    prepare({ id, name, version, apiKeyId, container, enabled, mode }) {
       if (container === null || (container.warm ?? 0) === 0 || options.maxSlots === 0 || closed) return;
-      use()
-        .prepare(container, apiKeyId, id)
-        .catch((error: unknown) => {
-          options.logger?.warn({ skill: `${name}@${version}`, err: error }, "containers of a skill could not be started ahead");
-        });
+      if (!enabled || mode === "off") return;
+      const start = async () => use().prepare(container, apiKeyId, id);
+      start().catch((error: unknown) => {
+        options.logger?.warn({ skill: `${name}@${version}`, err: error }, "containers of a skill could not be started ahead");
+      });
     },
     drain: (skillId) => sandbox?.drainSkill(skillId),
     endSlots: () => sandbox?.endSlots(),
     recover() {
-      isSomethingLeft(options).then(
-        (isLeft) => {
-          if (isLeft && !closed) use().recover();
-        },
-        () => {},
-      );
+      const start = async () => {
+        if ((await isSomethingLeft(options)) && !closed) use().recover();
+      };
+      // An engine that cannot be used is told by the first run.
+      start().catch(() => {});
     },
     async close() {
       closed = true;
@@ -65,7 +64,9 @@ export function createKitSandbox(options: SandboxOptions): KitSandbox {
 /** A container that a handler starts ends with the handler's call, whether or not the handler passes its signal on. */
 function withCallSignal(config: SandboxConfig = {}): SandboxConfig {
   const call = runningCall.getStore();
-  if (call === undefined) return config;
+  // What is not valid is refused by the run itself.
+  if (call === undefined || typeof config !== "object" || config === null) return config;
   const { signal } = call.deadline;
-  return { ...config, signal: config.signal === undefined ? signal : AbortSignal.any([signal, config.signal]) };
+  if (config.signal === undefined) return { ...config, signal };
+  return config.signal instanceof AbortSignal ? { ...config, signal: AbortSignal.any([signal, config.signal]) } : config;
 }

@@ -29,8 +29,8 @@ export interface SkillsKit {
    */
   ready(): Promise<void>;
   /**
-   * Refuses new calls, waits up to `graceMs` (default 10,000) for those that run, ends the rest with SHUTTING_DOWN, removes every container, writes the audit and closes the
-   * database. May be called again.
+   * Refuses new calls, waits up to `graceMs` (default 10,000) for those that run, ends the rest with SHUTTING_DOWN, removes every container,
+   * writes the audit and closes the database. May be called again.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }

@@ -334,7 +334,7 @@ export interface SandboxResult {
   readonly stderrTruncated: boolean;
   /** From the program's start to its end; 0 when it never started. */
   readonly durationMs: number;
-  /** From the request to the program's start; `null` when it never started. */
+  /** From the container's launch to its program's start; 0 for a warm one, `null` when it never started. */
   readonly startupMs: number | null;
   /** Whether we ended it: time limit, abort or output limit. */
   readonly killed: boolean;

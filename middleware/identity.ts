@@ -15,7 +15,8 @@ export type Identify = RequestFunction<MaybePromise<Identity | null | undefined>
 /** The caller of every request when the application gives no `identify`. */
 export const anybody: Identity = Object.freeze({ apiKeyId: DEFAULT_CALLER, sessionId: null });
 
-const MAX_ID_LENGTH = 200;
+/** Of a caller or a session. */
+export const MAX_ID_LENGTH = 200;
 
 /**
  * Asks the application who sent the request.
@@ -33,7 +34,8 @@ export async function identifyCaller(identify: Identify, request: SkillsRequest)
   return Object.freeze({ apiKeyId, sessionId });
 }
 
-function isId(value: unknown): value is string {
+/** Whether a value can be the id of a caller or a session. */
+export function isId(value: unknown): value is string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   return typeof value === "string" && value !== "" && value.length <= MAX_ID_LENGTH && !/[\u0000-\u001f\u007f]/.test(value);
 }

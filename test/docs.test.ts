@@ -42,9 +42,10 @@ describe("every error code", () => {
   });
 });
 
-describe("the README's table of options", () => {
-  test("has every option, and no other", () => {
-    const source = readFileSync(join(root, "lib/options.ts"), "utf8");
+describe("the README's tables of options", () => {
+  const source = readFileSync(join(root, "lib/options.ts"), "utf8");
+
+  test("have every option, and no other", () => {
     const names = (table: string) => {
       const body = new RegExp(`const ${table} = \\{([^}]*)\\}`).exec(source)?.[1] ?? "";
       return [...body.matchAll(/(\w+): true/g)].map(([, name]) => name);
@@ -52,6 +53,15 @@ describe("the README's table of options", () => {
     const options = [...names("OPTIONS"), "identify", ...names("AUDIT_OPTIONS").map((name) => `audit.${name}`)];
     const section = readme.slice(readme.indexOf("\n## Options"), readme.indexOf("\n## Errors"));
     const listed = [...section.matchAll(/^\| `([\w.]+)` \|/gm)].map(([, name]) => name);
+    expect(options.length).toBeGreaterThan(8);
+    expect([...listed].sort()).toEqual([...options].sort());
+  });
+
+  test("have every option of the sandbox, and no other", () => {
+    const body = /const SANDBOX_OPTIONS = Object\.keys\(\{([^}]*)\}/.exec(source)?.[1] ?? "";
+    const options = [...body.matchAll(/(\w+): true/g)].map(([, name]) => name);
+    const tables = [...readme.matchAll(/^\| `sandbox` option \|.*\n\|[-|]+\n((?:\|.*\n)+)/gm)].map(([, rows]) => rows).join("");
+    const listed = [...tables.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
     expect(options.length).toBeGreaterThan(8);
     expect([...listed].sort()).toEqual([...options].sort());
   });

@@ -112,7 +112,10 @@ async function checkDashboard(url, admin) {
   assert.match(page.url, /\/ops\/$/);
   const html = await page.text();
   const [, script] = /src="\.\/(assets\/[^"]+)"/.exec(html) ?? [];
-  assert.equal((await fetch(`${url}/ops/${script}`)).status, 200);
+  const asset = await fetch(`${url}/ops/${script}`);
+  assert.equal(asset.status, 200);
+  assert.equal(asset.headers.get("x-dns-prefetch-control"), "off", "helmet is in front");
+  assert.ok(asset.headers.has("content-encoding"), "answers are compressed");
   assert.deepEqual((await admin("ops/session")).body, { apiKeyId: "admin", role: "admin" });
   assert.ok((await admin("ops/api/stats")).body.count > 2);
 }

@@ -11,9 +11,9 @@ export function databaseOf({ environment }: CommandContext, { database }: Common
   return database || environment["SKILLS_DATABASE"] || DEFAULT_FILE;
 }
 
-/** The path of the file, or `undefined` for `:memory:` and for what is no file. */
+/** The path of the file, or `undefined` for `:memory:` and for what the store takes for a URL. */
 export function fileOf(database: string): string | undefined {
-  return database === ":memory:" || /^[a-z][a-z0-9+.-]*:/i.test(database) ? undefined : resolve(database);
+  return database === ":memory:" || /^([a-z][a-z0-9+.-]*:\/\/|file:)/i.test(database) ? undefined : resolve(database);
 }
 
 /**
@@ -34,7 +34,7 @@ export function requireDatabase(database: string, mayMake = false): void {
 }
 
 /** @throws STORE_INVALID */
-export function requireFile(file: string): void {
+function requireFile(file: string): void {
   if (existsSync(file)) return;
   throw new SkillError(
     "STORE_INVALID",

@@ -24,9 +24,11 @@ export async function followExecutions(
     for (const execution of executions) if (seen.isNews(execution) && isAsked(execution)) tell(execution);
   };
   const startedAtMs = Date.now();
+  // Looked at first: what begins or ends before the first page is read is told by that page, or as a change to this.
+  const old = await recent(executor, others, startedAtMs - LOOK_BACK_MS);
   show((await executor.listExecutions(filter)).reverse());
   // What is not in the first page is old, whatever its status.
-  seen.note(await recent(executor, others, startedAtMs - LOOK_BACK_MS));
+  seen.noteUnknown(old);
   while (!signal.aborted) {
     await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
@@ -58,13 +60,12 @@ class Seen {
   /** Whether it is new, or has another status than before. */
   isNews(execution: Execution): boolean {
     if (this.#known.get(execution.id)?.status === execution.status) return false;
-    this.note([execution]);
+    this.#note(execution);
     return true;
   }
 
-  note(executions: readonly Execution[]): void {
-    for (const { id, status, createdAt, finishedAt } of executions)
-      this.#known.set(id, { status, createdAtMs: Date.parse(createdAt), isFinal: finishedAt !== null });
+  noteUnknown(executions: readonly Execution[]): void {
+    for (const execution of executions) if (!this.#known.has(execution.id)) this.#note(execution);
   }
 
   /** Those that no list of what is recent has any more. */
@@ -74,5 +75,9 @@ class Seen {
 
   forgetBefore(ms: number): void {
     for (const [id, { isFinal, createdAtMs }] of this.#known) if (isFinal && createdAtMs < ms) this.#known.delete(id);
+  }
+
+  #note({ id, status, createdAt, finishedAt }: Execution): void {
+    this.#known.set(id, { status, createdAtMs: Date.parse(createdAt), isFinal: finishedAt !== null });
   }
 }

@@ -1,4 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
+import { addAbortSignal } from "node:stream";
 import { SkillError } from "../errors.js";
 import type { CommandContext } from "./command.js";
 
@@ -8,8 +9,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
  * The input of a run: JSON as it is written, of `@file`, or of the standard input for `-`.
  * @throws INVALID_OPTION
  */
-export async function readInput(text: string, { stdin }: Pick<CommandContext, "stdin">): Promise<unknown> {
-  if (text === "-") return parseJson(await readStream(stdin), "The standard input");
+export async function readInput(text: string, { stdin, signal }: Pick<CommandContext, "stdin" | "signal">): Promise<unknown> {
+  if (text === "-") return parseJson(await readStream(addAbortSignal(signal, stdin)), "The standard input");
   if (text.startsWith("@")) return readJsonFile(text.slice(1));
   return parseJson(text, "--input");
 }

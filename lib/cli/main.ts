@@ -1,6 +1,6 @@
 import { createProgram } from "./program.js";
 import { reportError } from "./report.js";
-import { stopOnSignals } from "./signals.js";
+import { stopOnSignals, stoppedExitCode } from "./signals.js";
 import { createTerminal, type ProcessStreams } from "./terminal.js";
 
 /** Runs one command line, and gives the code that the process exits with once everything is printed. */
@@ -19,7 +19,8 @@ export async function main(
     });
     await program.parseAsync([...words], { from: "user" });
   } catch (error) {
-    outcome.code = reportError(terminal, error, words.includes("--json"));
+    const code = reportError(terminal, error, words.includes("--json"));
+    outcome.code = stoppedExitCode(signals.signal) ?? code;
   } finally {
     signals.stop();
   }

@@ -14,7 +14,8 @@ export interface RegisterOptions {
   readonly patterns?: Skill["patterns"] | undefined;
   /**
    * The definition comes from somebody who is not the operator. Default false. The image of its container must be in the option
-   * `sandbox.images`, and the container gets no network and at most the limits of `sandbox.defaults`.
+   * `sandbox.images`, and the container gets no network but that of `sandbox.defaults`, no root, no variable of the server, at most the limits and
+   * the time of `sandbox.defaults`, and `warm` of at most 2.
    */
   readonly registrant?: boolean | undefined;
 }

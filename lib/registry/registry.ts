@@ -33,7 +33,6 @@ import type { RegisterOptions, Registry } from "./public.js";
 import { isExactVersion, type ParsedReference, parseNameAndRange, parseReference, type ReferenceLike } from "./reference.js";
 import { type RunnableSkill, RunnableSkills } from "./runnable.js";
 
-export type { SkillPosition } from "./catalogue.js";
 export type { SkillUpdate } from "./definition.js";
 export type { SkillFilter } from "./filter.js";
 export { openRegistry, type RegisterOptions, type Registry } from "./public.js";

@@ -75,8 +75,8 @@ export function containerFaults(value: unknown): Fault[] {
 }
 
 /**
- * Refuses what the operator does not allow. A registrant, who is not the operator, needs an image of the list, and gets no network, no
- * variable of the server, at most the sandbox's default limits and time, and few slots.
+ * Refuses what the operator does not allow. A registrant, who is not the operator, needs an image of the list, and gets no network but
+ * the sandbox's default, no root, no variable of the server, at most the sandbox's default limits and time, and few slots.
  * @param timeoutMs the skill's own time limit
  * @throws `IMAGE_NOT_ALLOWED`, `INVALID_DEFINITION`
  */

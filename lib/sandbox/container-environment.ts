@@ -1,9 +1,9 @@
 import { SkillError } from "../errors.js";
 
 /** The kernel's limit of one argument or variable on Linux (MAX_ARG_STRLEN), less its name, `=` and the closing zero. */
-export const maxArgumentBytes = 128 * 1024 - 1;
+const maxArgumentBytes = 128 * 1024 - 1;
 /** Arguments and environment together share a quarter of the stack limit, usually 2 MiB. */
-export const maxArgumentsBytes = 1024 * 1024;
+const maxArgumentsBytes = 1024 * 1024;
 
 export interface ContainerEnvironment {
   /** `--env NAME` for most, `--env NAME=value` for those that would steer the command line program. */

@@ -28,8 +28,8 @@ export interface ContainerName {
 }
 
 export const ownerLabel = "express-skills.owner";
-export const instanceLabel = "express-skills.instance";
-export const deadlineLabel = "express-skills.deadline";
+const instanceLabel = "express-skills.instance";
+const deadlineLabel = "express-skills.deadline";
 
 /** `owner` says which application this is; instances of the same owner on one machine clean up after each other. */
 export function createInstance(owner: string): Instance {

@@ -4,7 +4,7 @@ import type { Engine } from "./engine-table.js";
 import { ownerLabel } from "./instance.js";
 import { lastLine } from "./probe.js";
 
-export const internalNetwork = "express-skills-internal";
+const internalNetwork = "express-skills-internal";
 
 const networkLimitMs = 15_000;
 

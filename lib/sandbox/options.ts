@@ -1,6 +1,7 @@
 import { SkillError } from "../errors.js";
 import type { Logger, SandboxConfig } from "../types.js";
 import { parseImageReference } from "./image-reference.js";
+import { parseLimits } from "./limits.js";
 
 /** Settings of a sandbox. */
 export interface SandboxOptions {
@@ -49,9 +50,13 @@ export function parseSandboxOptions(options: SandboxOptions) {
   const ranged = Object.fromEntries(
     (Object.keys(ranges) as RangedOption[]).map((key) => [key, parseRanged(key, options[key])]),
   ) as Record<RangedOption, number>;
+  for (const key of ["runtime", "owner"] as const) check(key, options, (value) => typeof value === "string", "a string");
+  check("allowUnenforcedLimits", options, (value) => typeof value === "boolean", "true or false");
+  // The letters of a text would be taken for a list.
+  for (const key of ["images", "allowEnv"] as const) check(key, options, Array.isArray, "a list of strings");
   for (const image of options.images ?? []) parseImageReference(image);
   for (const name of options.allowEnv ?? []) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    if (typeof name !== "string" || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       throw new SkillError("INVALID_OPTION", `sandbox.allowEnv has ${JSON.stringify(name)}, which is no variable's name.`);
   }
   const environment = options.environment ?? process.env;
@@ -61,10 +66,15 @@ export function parseSandboxOptions(options: SandboxOptions) {
     images: options.images,
     allowEnv: new Set(options.allowEnv ?? []),
     allowUnenforcedLimits: options.allowUnenforcedLimits ?? false,
-    defaults: options.defaults ?? {},
+    defaults: parseLimits(options.defaults === undefined ? {} : options.defaults),
     owner: options.owner ?? process.cwd(),
     environment,
   };
+}
+
+function check(key: keyof SandboxOptions, options: SandboxOptions, isValid: (value: unknown) => boolean, what: string): void {
+  if (options[key] !== undefined && !isValid(options[key]))
+    throw new SkillError("INVALID_OPTION", `sandbox.${key} must be ${what}.`);
 }
 
 function parseRanged(key: RangedOption, value: number | undefined): number {

@@ -3,7 +3,7 @@ import type { Engine } from "./engine-table.js";
 import { engineTable } from "./engine-table.js";
 
 /** How long a server may take to answer. */
-export const probeLimitMs = 5000;
+const probeLimitMs = 5000;
 
 export type Probe = { readonly engine: Engine } | { readonly reason: string };
 

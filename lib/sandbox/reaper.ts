@@ -7,10 +7,10 @@ import { type ContainerName, type Instance, isInstanceDead, ownerLabel, parseCon
 import type { Removal } from "./removal.js";
 
 const listLimitMs = 10_000;
-export const folderPrefix = "express-skills-run-";
+const folderPrefix = "express-skills-run-";
 
 /** Names of this application's containers in whatever state; `null` when the engine did not list them. */
-export async function listOwnContainers(engine: Engine, instance: Instance): Promise<readonly string[] | null> {
+async function listOwnContainers(engine: Engine, instance: Instance): Promise<readonly string[] | null> {
   const args = ["ps", "--all", "--no-trunc", `--filter=label=${ownerLabel}=${instance.owner}`, "--format={{.Names}}"];
   const outcome = await runCli(engine, args, listLimitMs);
   if (outcome.code !== 0) return null;

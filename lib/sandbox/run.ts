@@ -14,7 +14,7 @@ import { type Limits, parseLimits } from "./limits.js";
 import type { Room } from "./room.js";
 import { type StartedContainer, startContainer } from "./start-container.js";
 
-/** One cold run, checked. */
+/** One run, checked. */
 export interface RunRequest {
   readonly image: string;
   readonly command: readonly string[];
@@ -57,8 +57,20 @@ function copyConfig(config: SandboxConfig): SandboxConfig {
   return { ...config, ...(isPlain && { files: { ...files } }) };
 }
 
-/** Runs a program in a new container, to its end. `onStart` gets the container as soon as there is one. */
-export async function runCold(runner: Runner, request: RunRequest, serve: Serve = serveWhole): Promise<SandboxResult> {
+/** How the container of a run is got and used. */
+export interface Service {
+  /** A container that was started ahead, asked for when there is a place for it; `null` for a new one. */
+  claim(): StartedContainer | null;
+  /** Gives a started container its input, and waits for its answer. */
+  answer(started: StartedContainer, servedFrom: "warm" | "cold"): Promise<SandboxResult>;
+}
+
+/** Runs a program in a container, to its end, when it is its turn. */
+export async function runContainer(
+  runner: Runner,
+  request: RunRequest,
+  service: Service = serveWhole(request),
+): Promise<SandboxResult> {
   const { signal } = request.config;
   const room = runner.room;
   let engine: Engine | null = null;
@@ -67,7 +79,7 @@ export async function runCold(runner: Runner, request: RunRequest, serve: Serve 
     engine = await orAborted(room.choice.choose(), signal);
     checkCpus(request.limits, engine);
     const leave = await runner.admission.enter(signal);
-    return await runAdmitted(runner, request, engine, serve, leave);
+    return await runAdmitted(runner, request, engine, service, leave);
   } catch (error) {
     // The caller's own reason can be an error of any kind.
     const isCallers = signal?.aborted === true && (error === signal.reason || !(error instanceof SkillError));
@@ -77,21 +89,19 @@ export async function runCold(runner: Runner, request: RunRequest, serve: Serve 
   }
 }
 
-/** What to do with a started container: give it its input, and wait for its answer. */
-export type Serve = (started: StartedContainer, request: RunRequest) => Promise<SandboxResult>;
-
 async function runAdmitted(
   runner: Runner,
   request: RunRequest,
   engine: Engine,
-  serve: Serve,
+  service: Service,
   leave: () => void,
 ): Promise<SandboxResult> {
-  let started: StartedContainer | null = null;
+  let started = service.claim();
   try {
+    if (started !== null) return await service.answer(started, "warm");
     started = await startForRun(runner, request, engine);
     try {
-      return await serve(started, request);
+      return await service.answer(started, "cold");
     } catch (error) {
       // The internal network may have been removed by somebody since it was made.
       if (error instanceof SkillError && error.code === "START_FAILED") runner.room.networks.forget();
@@ -100,7 +110,7 @@ async function runAdmitted(
       runner.room.images.forget(engine, request.image);
       void started.release();
       started = await startForRun(runner, request, engine);
-      return await serve(started, request);
+      return await service.answer(started, "cold");
     }
   } finally {
     if (started === null) leave();
@@ -126,16 +136,20 @@ async function startForRun(runner: Runner, request: RunRequest, engine: Engine):
   });
 }
 
-/** The whole output is the answer. */
-function serveWhole(started: StartedContainer, request: RunRequest): Promise<SandboxResult> {
-  return answer(started, {
-    image: request.image,
-    input: request.config.stdin ?? "",
-    timeoutMs: request.limits.timeoutMs,
-    signal: request.config.signal,
-    reply: "exit",
-    servedFrom: "cold",
-  });
+/** In a new container, whose whole output is the answer. */
+function serveWhole({ image, config, limits }: RunRequest): Service {
+  return {
+    claim: () => null,
+    answer: (started, servedFrom) =>
+      answer(started, {
+        image,
+        input: config.stdin ?? "",
+        timeoutMs: limits.timeoutMs,
+        signal: config.signal,
+        reply: "exit",
+        servedFrom,
+      }),
+  };
 }
 
 function checkCpus(limits: Limits, engine: Engine): void {

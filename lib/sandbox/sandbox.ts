@@ -10,12 +10,11 @@ import type { ContainerReply } from "./container-skill.js";
 import { createEnforcement } from "./enforcement.js";
 import { createImages } from "./images.js";
 import { createInstance } from "./instance.js";
-import { parseLimits } from "./limits.js";
 import { createNetworks } from "./network.js";
 import { parseSandboxOptions, type SandboxOptions } from "./options.js";
 import { createRemoval } from "./removal.js";
 import { createRoom, type Room, sweep } from "./room.js";
-import { parseRun, type Runner, runCold } from "./run.js";
+import { parseRun, type Runner, runContainer } from "./run.js";
 import { drainSkill, prepareSkill, type ServeOptions, type Server, serveSkill } from "./serve.js";
 import { createSlots, type Slots } from "./slots.js";
 import { createEvents } from "./start-evidence.js";
@@ -29,9 +28,7 @@ export interface Sandbox extends Pick<SandboxRunner, "run" | "describe"> {
   serve(spec: ContainerSpec, input: unknown, options: ServeOptions): Promise<ContainerReply>;
   /** Starts the slots of a container skill with `warm` ahead of its first call. */
   prepare(spec: ContainerSpec, owner: string, skillId?: string): Promise<void>;
-  /** Ends the slots of a container skill: it was changed, switched off or removed. */
-  drain(spec: ContainerSpec, owner: string): void;
-  /** The same for a skill that was served or prepared under its id; nothing for any other. */
+  /** Ends the slots of a skill that was served or prepared under its id: it was changed, switched off or removed. */
   drainSkill(skillId: string): void;
   /** Ends all slots and starts none any more; calls are still served. */
   endSlots(): void;
@@ -53,7 +50,6 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 /** Makes a sandbox. Nothing is started, and no engine asked, before the first run. @throws `INVALID_OPTION` */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const settings = parseSandboxOptions(options);
-  const defaults = parseLimits(settings.defaults);
   const instance = createInstance(settings.owner);
   const life = new AbortController();
   const room = createRoom({
@@ -77,7 +73,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const server: Server = {
     runner,
     slots,
-    defaults,
+    defaults: settings.defaults,
     allowEnv: settings.allowEnv,
     environment: settings.environment,
     slotIdleMs: settings.slotIdleMs,
@@ -94,10 +90,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return {
     async run(image, command, env = {}, config = {}) {
       refuseWhenClosed();
-      const request = parseRun(image, command, env, config, defaults);
+      const request = parseRun(image, command, env, config, settings.defaults);
       sweeper.start();
       const work = () =>
-        calls.track(config.signal, (signal) => runCold(runner, { ...request, config: { ...request.config, signal } }));
+        calls.track(config.signal, (signal) => runContainer(runner, { ...request, config: { ...request.config, signal } }));
       return traceContainer(tracing, image, work, (result) => result);
     },
     async serve(spec, input, options) {
@@ -111,14 +107,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       sweeper.start();
       await prepareSkill(server, spec, owner, skillId);
     },
-    drain: (spec, owner) => drainSkill(server, { spec, owner }),
     drainSkill: (skillId) => drainSkill(server, skillId),
     endSlots: () => slots.close(),
     async describe(image) {
       const engine = await room.choice.choose();
       if (image !== undefined) await runner.enforcement.look(room, engine, await room.images.resolve(engine, image, "missing"));
       const { version, server, rootless, remote, cpus, warnings } = engine;
-      const { found } = runner.enforcement;
       return {
         engine: engine.traits.name,
         version,
@@ -126,7 +120,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         rootless,
         remote,
         cpus,
-        limits: found,
+        limits: runner.enforcement.found(engine),
         tried: room.choice.tried,
         warnings,
       };

@@ -1,4 +1,4 @@
-import type { ContainerSpec, SandboxResult } from "../types.js";
+import type { ContainerSpec } from "../types.js";
 import { Aborted, orAborted } from "./abort.js";
 import { answer, behindMs } from "./answer.js";
 import {
@@ -13,9 +13,9 @@ import {
 } from "./container-skill.js";
 import type { Limits } from "./limits.js";
 import { createLiveLines } from "./live-lines.js";
-import { deadlineSlackMs, parseRun, type Runner, type RunRequest, runCold } from "./run.js";
+import { deadlineSlackMs, parseRun, type Runner, type RunRequest, runContainer } from "./run.js";
 import type { Slots } from "./slots.js";
-import { startContainer } from "./start-container.js";
+import { type StartedContainer, startContainer } from "./start-container.js";
 
 export interface ServeOptions {
   /** The skill's owner: slots are never shared between owners. */
@@ -59,8 +59,6 @@ export async function serveSkill(
     if (error instanceof Aborted) return null;
     throw error;
   });
-  // The reaper of another instance takes a slot for forgotten some time after the longest wait for its input.
-  const slot = key === null || options.timeoutMs > longestWarmMs ? null : server.slots.claim(key);
   const question = {
     image: spec.image,
     input: line,
@@ -70,22 +68,22 @@ export async function serveSkill(
     onStart: options.onStart,
     errorOutput: options.onErrorOutput && createLiveLines(secrets, options.onErrorOutput),
   };
-  let result: SandboxResult;
-  if (slot === null) {
-    result = await runCold(server.runner, request, (started) => answer(started, { ...question, servedFrom: "cold" }));
-  } else {
-    // Nothing of what it printed before the input belongs to the answer.
-    slot.container.stdout.clear();
-    slot.container.stderr.clear();
-    try {
-      result = await answer(slot, { ...question, servedFrom: "warm" });
-    } finally {
-      void slot.release();
-    }
-    if (key !== null) server.slots.served(key);
-  }
+  const result = await runContainer(server.runner, request, {
+    // The reaper of another instance takes a slot for forgotten some time after the longest wait for its input.
+    claim: () => (key === null || options.timeoutMs > longestWarmMs ? null : claimSlot(server.slots, key)),
+    answer: (started, servedFrom) => answer(started, { ...question, servedFrom }),
+  });
+  if (key !== null && result.servedFrom === "warm") server.slots.served(key);
   if (key !== null) setTimeout(() => void keepSlots(server, spec, request, options, "after").catch(() => {}), behindMs);
   return readReply(spec, result, createHiding(secrets));
+}
+
+function claimSlot(slots: Slots, key: string): StartedContainer | null {
+  const slot = slots.claim(key);
+  // Nothing of what it printed before the input belongs to the answer.
+  slot?.container.stdout.clear();
+  slot?.container.stderr.clear();
+  return slot;
 }
 
 /** Starts a skill's slots ahead of its first call. @throws what `run` throws */
@@ -96,12 +94,11 @@ export async function prepareSkill(server: Server, spec: ContainerSpec, owner: s
   await keepSlots(server, spec, request, options, "after");
 }
 
-/** Ends a skill's slots: by its definition and owner, or by its id. */
-export function drainSkill(server: Server, skill: { readonly spec: ContainerSpec; readonly owner: string } | string): void {
-  const identity = typeof skill === "string" ? skill : slotKey({ ...skill });
-  const key = server.keys.get(identity);
+/** Ends a skill's slots. */
+export function drainSkill(server: Server, skillId: string): void {
+  const key = server.keys.get(skillId);
   if (key !== undefined) server.slots.drain(key);
-  server.keys.delete(identity);
+  server.keys.delete(skillId);
 }
 
 function parseSpec(server: Server, spec: ContainerSpec, options: ServeOptions) {

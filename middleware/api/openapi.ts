@@ -5,7 +5,7 @@ const DESCRIPTION = `Skills, their executions, and what operators need.
 
 A caller has one of three roles, each of which may do what the ones after it may: \`admin\`, \`operator\`, \`caller\`. How it says who it is, is up to the application. Executions and skills of others do not exist for a \`caller\` (404).
 
-Writes need the content type \`application/json\`, and no \`Origin\` of another site. Errors are problem details (RFC 9457).`;
+Writes need no \`Origin\` of another site, and those with POST and PATCH the content type \`application/json\`, also without a body. Errors are problem details (RFC 9457).`;
 
 const RESPONSE_HEADERS = {
   Location: { description: "Relative to the address that was asked.", schema: { type: "string", format: "uri-reference" } },

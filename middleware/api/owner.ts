@@ -24,6 +24,15 @@ export function actingOwner(caller: Caller, owner: string | undefined): string {
 }
 
 /**
+ * Whose skills a request may ask for: an operator anybody's, a caller its own and those of `system`.
+ * @throws FORBIDDEN a caller that names somebody else
+ */
+export function checkSkillOwner(caller: Caller, owner: string | undefined): void {
+  if (owner === undefined || owner === caller.apiKeyId || owner === SYSTEM_OWNER || hasRole(caller, "operator")) return;
+  throw notYours(caller);
+}
+
+/**
  * The versions of a name, of one owner, newest first: those that the caller sees, or those of the owner that an operator names. An operator who
  * names none also finds a name that only one other owner has.
  * @throws SKILL_NOT_FOUND FORBIDDEN; INVALID_REQUEST when an operator has to say which owner
@@ -34,8 +43,8 @@ export async function findVersions(
   name: string,
   owner: string | undefined,
 ): Promise<readonly SkillHead[]> {
+  checkSkillOwner(caller, owner);
   const isOperator = hasRole(caller, "operator");
-  if (!isOperator && owner !== undefined && owner !== caller.apiKeyId && owner !== SYSTEM_OWNER) throw notYours(caller);
   const seenBy = isOperator ? (owner ?? caller.apiKeyId) : caller.apiKeyId;
   const seen = await registry.getSkillVersions(name, seenBy);
   if (seen.length > 0 && (owner === undefined || seen[0]?.apiKeyId === owner)) return seen;

@@ -6,6 +6,13 @@ export const parameters = {
     maxLength: 200,
     description: "The owner (API key) that is meant. Operators and admins may name any owner, others themselves only.",
   },
+  skillOwner: {
+    type: "string",
+    minLength: 1,
+    maxLength: 200,
+    description:
+      "The owner (API key) that is meant. Operators and admins may name any owner, others themselves and `system` only.",
+  },
   actingOwner: {
     type: "string",
     minLength: 1,

@@ -1,4 +1,5 @@
 import { type MaybePromise, SkillError } from "../../lib/index.js";
+import { isId, MAX_ID_LENGTH } from "../identity.js";
 import type { RequestFunction, SkillsRequest } from "../types.js";
 
 /** Each role may do what the ones after it may: `admin`, `operator`, `caller`. */
@@ -17,7 +18,6 @@ export interface ApiIdentity {
 export type Authorize = RequestFunction<MaybePromise<ApiIdentity | null | undefined>>;
 
 const RANKS: Readonly<Record<ApiRole, number>> = { caller: 1, operator: 2, admin: 3 };
-const MAX_ID_CHARS = 200;
 
 /**
  * Asks the application who sent the request.
@@ -43,12 +43,7 @@ function isRole(value: unknown): value is ApiRole {
   return typeof value === "string" && Object.hasOwn(RANKS, value);
 }
 
-function isId(value: unknown): value is string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-  return typeof value === "string" && value !== "" && value.length <= MAX_ID_CHARS && !/[\u0000-\u001f\u007f]/.test(value);
-}
-
 function malformed(what: string): SkillError {
-  const want = `{ apiKeyId, role } with a string of 1 to ${MAX_ID_CHARS} characters and "admin", "operator" or "caller"`;
+  const want = `{ apiKeyId, role } with a string of 1 to ${MAX_ID_LENGTH} characters and "admin", "operator" or "caller"`;
   return new SkillError("INVALID_OPTION", `authorize(req) returned ${what}; it must return ${want}, or null for nobody.`);
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SkillsKit } from "../../lib/index.js";
+import { sendReply } from "../api/answer.js";
 import { type Authorize, authorizeRequest } from "../api/roles.js";
 import { sendProblem } from "../problem-response.js";
 import { attachedContext } from "../request-context.js";
@@ -17,21 +18,13 @@ export function answerSession({ authorize, kit }: SessionOptions, request: Incom
   const context = attachedContext(request);
   const requestId = context?.requestId ?? requestIdOf(request);
   authorizeRequest(authorize, request as SkillsRequest)
-    .then(({ apiKeyId, role }) => sendJson(request, response, { apiKeyId, role }))
+    .then(({ apiKeyId, role }) => {
+      if (!isClosed(response)) sendReply(request, response, { status: 200, body: { apiKeyId, role } });
+    })
     .catch((error: unknown) => {
       const { logger } = kit ?? context ?? {};
       if (!sendProblem(error, request, response, { logger, requestId })) response.destroy();
     })
     // Thrown by the application's logger: there is nobody left to tell.
     .catch(() => response.destroy());
-}
-
-function sendJson(request: IncomingMessage, response: ServerResponse, body: object): void {
-  if (isClosed(response)) return;
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.setHeader("Content-Type", "application/json; charset=utf-8");
-  response.setHeader("Content-Length", bytes.length);
-  response.setHeader("Cache-Control", "no-store");
-  response.setHeader("X-Content-Type-Options", "nosniff");
-  response.end(request.method === "HEAD" ? undefined : bytes);
 }

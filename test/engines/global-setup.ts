@@ -14,7 +14,7 @@ const usersFolder = join(enginesFolder, "users");
  */
 export function setup(): (() => void) | undefined {
   if (process.env["SKILLS_TEST_ENGINES"] === "none") return undefined;
-  // A daemon that nobody has signed for was started by hand, and stays.
+  // A daemon that no run of tests has signed for was started by hand, and stays; setup.sh removes what runs that were killed left there.
   const isOurs = !isDaemonRunning() || existsSync(usersFolder);
   const user = join(usersFolder, String(process.pid));
   if (isOurs) {
@@ -29,7 +29,9 @@ export function setup(): (() => void) | undefined {
   }
   if (!isOurs) return undefined;
   return () => {
-    rmSync(user, { force: true });
+    // Somebody has run setup.sh meanwhile: the daemon is theirs.
+    if (!existsSync(user)) return;
+    rmSync(user);
     if (readdirSync(usersFolder).some((pid) => existsSync(`/proc/${pid}`))) return;
     rmSync(usersFolder, { recursive: true, force: true });
     execFileSync(script("./stop.sh"), { stdio: "ignore", timeout: 60_000 });

@@ -2,7 +2,7 @@
 # Brings Docker and Podman with the test images to a machine that may have neither, no init system and no registry.
 # May run again at any time: it does only what is missing. Stop the daemon that it started with stop.sh.
 #
-# setup.sh [--no-install]
+# setup.sh [--no-install]    --no-install is for runs of tests, which stop the daemon that they started
 #
 # SKILLS_TEST_ENGINES      engines that must work, "docker,podman"; default: every engine that can be made to work
 # SKILLS_TEST_ENGINES_DIR  data, socket, pid file, logs; default /tmp/express-skills-engines-UID
@@ -151,7 +151,11 @@ import_images() {
   import_image "$1" shell && import_image "$1" node && import_meddling_image "$1"
 }
 
-[ "${1:-}" = --no-install ] || install_packages
+if [ "${1:-}" != --no-install ]; then
+  # From now on the daemon is not one that a run of tests started and stops.
+  rm -rf "$ENGINES_DIR/users"
+  install_packages
+fi
 make_file_systems
 : >"$ENGINES_DIR/environment.part"
 if is_wanted docker; then

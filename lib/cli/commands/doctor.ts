@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { inspectSqlite } from "../../store/inspect.js";
 import { databaseOf, fileOf } from "../chosen-database.js";
 import { type AddCommand, type CommandContext, type CommonOptions, examples, type Work } from "../command.js";
 import { checkDatabase } from "../doctor/check-database.js";
@@ -32,7 +33,7 @@ const doctor: Work<DoctorOptions> = async (context, options) => {
   const ofNode = checkNode();
   const ofDatabase = await checkDatabase(databaseOf(context, options));
   const isUsable = [...ofNode, ...ofDatabase].every(({ state }) => state !== "broken");
-  const { findings: ofSkills, images } = isUsable ? await lookAtSkills(context, options, ofDatabase) : nothing;
+  const { findings: ofSkills, images } = isUsable ? await lookAtSkills(context, options) : nothing;
   const ofEngine = await checkEngine(environment, [...new Set([...images, ...(options.image ?? [])])]);
   const findings = [...ofNode, ...ofDatabase, ...ofSkills, ...ofEngine];
   const isBroken = findings.some(({ state }) => state === "broken");
@@ -44,14 +45,9 @@ const doctor: Work<DoctorOptions> = async (context, options) => {
 const nothing: SkillFindings = Object.freeze({ findings: [], images: [] });
 
 /** Only of a file that is there and of this version: doctor neither makes nor changes one. */
-async function lookAtSkills(
-  context: CommandContext,
-  options: DoctorOptions,
-  ofDatabase: readonly Finding[],
-): Promise<SkillFindings> {
+async function lookAtSkills(context: CommandContext, options: DoctorOptions): Promise<SkillFindings> {
   const file = fileOf(databaseOf(context, options));
-  const isOld = ofDatabase.some(({ action }) => action?.includes("migrate"));
-  if (file === undefined || !existsSync(file) || isOld) return nothing;
+  if (file === undefined || !existsSync(file) || inspectSqlite(file).pending.length > 0) return nothing;
   try {
     return await withKit(context, options, checkSkills);
   } catch (error) {

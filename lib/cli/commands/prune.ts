@@ -3,7 +3,7 @@ import { SkillError } from "../../errors.js";
 import { countExecutions, pruneExecutions } from "../../store/executions.js";
 import { openStore } from "../../store/open.js";
 import type { Store } from "../../store/store.js";
-import type { ExecutionStatus } from "../../types.js";
+import { EXECUTION_STATUSES } from "../../types.js";
 import { databaseOf, requireDatabase } from "../chosen-database.js";
 import { type AddCommand, type CommonOptions, examples, type Work } from "../command.js";
 import { exitCode } from "../exit-codes.js";
@@ -12,7 +12,7 @@ import { stoppedExitCode } from "../signals.js";
 import { parseTime } from "../time.js";
 
 const BATCH = 500;
-const FINAL: readonly ExecutionStatus[] = ["SUCCESS", "ERROR", "TIMEOUT", "CANCELLED", "INTERRUPTED", "DENIED"];
+const FINAL = EXECUTION_STATUSES.filter((status) => status !== "QUEUED" && status !== "RUNNING");
 
 interface PruneOptions extends CommonOptions {
   readonly before?: string;

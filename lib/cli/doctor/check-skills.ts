@@ -26,15 +26,13 @@ export async function checkSkills({ registry }: SkillsKit): Promise<SkillFinding
   for (const { name, version, apiKeyId } of enabled.slice(0, MAX_READ)) {
     const skill = await read(registry, `${name}@${version}`, apiKeyId);
     if (skill === undefined) damaged.push(`${name}@${version}`);
-    else if (typeof skill.container?.image === "string") images.add(skill.container.image);
+    else if (skill.container !== null) images.add(skill.container.image);
   }
   if (damaged.length > 0) findings.push(damagedSkills(damaged));
   return { findings, images: [...images] };
 }
 
-type WithContainer = Skill & { readonly container?: { readonly image?: unknown } | null };
-
-async function read(registry: Registry, reference: string, owner: string): Promise<WithContainer | undefined> {
+async function read(registry: Registry, reference: string, owner: string): Promise<Skill | undefined> {
   try {
     return await registry.getSkill(reference, owner);
   } catch {

@@ -23,14 +23,6 @@ export class Feed {
     this.#events = events;
   }
 
-  get eventsId(): string {
-    return this.#events.id;
-  }
-
-  get number(): number {
-    return this.#events.number;
-  }
-
   /** How many there were since it watches. */
   get count(): number {
     return this.#forgotten + this.#entries.length;

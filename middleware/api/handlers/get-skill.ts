@@ -10,7 +10,7 @@ export const getSkill = defineRoute<{ readonly owner?: string }>({
   role: "caller",
   id: "getSkill",
   summary: "One version with its content",
-  query: { owner: parameters.owner },
+  query: { owner: parameters.skillOwner },
   responses: { 200: { description: "The version.", body: "Skill" } },
   async handle({ kit, caller, params, query }) {
     const head = await findVersion(kit, caller, params, query.owner);

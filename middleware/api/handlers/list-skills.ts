@@ -1,5 +1,6 @@
 import type { SkillMode } from "../../../lib/index.js";
 import { parseSkillCursor, renderSkillCursor } from "../cursor.js";
+import { checkSkillOwner } from "../owner.js";
 import { DEFAULT_LIMIT, parameters } from "../parameters.js";
 import { hasRole } from "../roles.js";
 import { defineRoute } from "../route.js";
@@ -27,13 +28,14 @@ export const listSkills = defineRoute<Query>({
     tag: { type: "string", minLength: 1, maxLength: 64, description: "One of its tags." },
     mode: { type: "string", enum: ["on", "off", "auto"] },
     enabled: { type: "boolean" },
-    owner: parameters.owner,
+    owner: parameters.skillOwner,
     limit: parameters.limit,
     cursor: parameters.cursor,
   },
   responses: { 200: { description: "A page of versions, without their content.", body: "SkillPage" } },
   async handle({ kit, caller, query }) {
     const { limit = DEFAULT_LIMIT, cursor, owner, ...conditions } = query;
+    checkSkillOwner(caller, owner);
     const visibleTo = hasRole(caller, "operator") ? undefined : caller.apiKeyId;
     const after = cursor === undefined ? undefined : parseSkillCursor(cursor);
     const found = await kit.registry.listPage({ ...conditions, apiKeyId: owner, visibleTo }, limit + 1, after);

@@ -8,7 +8,7 @@ export const listVersions = defineRoute<{ readonly owner?: string }>({
   role: "caller",
   id: "listVersions",
   summary: "The versions of one skill, newest first",
-  query: { owner: parameters.owner },
+  query: { owner: parameters.skillOwner },
   responses: { 200: { description: "Every version, without its content.", body: "SkillVersions" } },
   async handle({ kit, caller, params, query }) {
     return { status: 200, body: { items: await findVersions(kit, caller, params["name"] ?? "", query.owner) } };

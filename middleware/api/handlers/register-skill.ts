@@ -1,4 +1,4 @@
-import { isSkillError, type SkillDefinition, type SkillHead, type SkillsKit } from "../../../lib/index.js";
+import { isSkillError, type SkillDefinition, SkillError, type SkillHead, type SkillsKit } from "../../../lib/index.js";
 import { findVersion } from "../owner.js";
 import { parameters } from "../parameters.js";
 import { defineRoute } from "../route.js";
@@ -20,12 +20,16 @@ export const registerSkill = defineRoute<{ readonly owner?: string }, Body>({
     201: { description: "The version is new.", body: "Skill", headers: ["Location"] },
   },
   async handle({ kit, caller, query, body, link }) {
-    const { replace, ...given } = Object(body) as Body;
+    const { replace = false, ...given } = Object(body) as Body;
+    if (typeof replace !== "boolean")
+      throw new SkillError("INVALID_DEFINITION", "The definition is not valid: replace must be true or false.", {
+        faults: [{ pointer: "/replace", message: "must be true or false" }],
+      });
     const definition = query.owner === undefined || given.apiKeyId !== undefined ? given : { ...given, apiKeyId: query.owner };
     const before = await existing(kit, caller, definition);
     // A body that is no object is refused as one, with what the registry says of it.
     const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
-    const skill = await kit.registry.register(isObject ? definition : body, { replace: replace === true, registrant: true });
+    const skill = await kit.registry.register(isObject ? definition : body, { replace, registrant: true });
     const address = `skills/${encodeURIComponent(skill.name)}/versions/${encodeURIComponent(skill.version)}`;
     const headers = { Location: link(`${address}?owner=${encodeURIComponent(skill.apiKeyId)}`) };
     return { status: before === undefined ? 201 : 200, body: skill, headers };

@@ -1,9 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { checkEngine } from "../../../lib/cli/doctor/check-engine.js";
 import { checkNode } from "../../../lib/cli/doctor/check-node.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
+import { createStubEngine } from "../../engines/stub-engine.js";
 import { openTestKit } from "../../fixtures/kit.js";
 import { type CommandLine, commandLine, makeDatabase, timeout } from "./command-line.js";
 
@@ -57,9 +59,31 @@ describe("express-skills doctor", { timeout }, () => {
     expect(await missing.doctor()).toMatchObject({ code: 1, stdout: expect.stringMatching(/broken +database .*cannot be used/) });
   });
 
+  test("leaves a database of an older version as it is, and says how to bring it up to date", async () => {
+    const line = withoutEngine();
+    new Database(line.file).exec("create table other (a)").close();
+    const stdout = expect.stringMatching(/warning +database .* is of an older version .*\n +Run `express-skills migrate`/);
+    expect(await line.doctor()).toMatchObject({ code: 0, stdout });
+    const database = new Database(line.file);
+    expect(database.prepare("select name from sqlite_master").pluck().all()).toEqual(["other"]);
+    database.close();
+  });
+
   test("refuses an engine that it does not know, by the name of the variable", async () => {
     const findings = await checkEngine({ ...process.env, SKILLS_SANDBOX_RUNTIME: "lxc" }, []);
     expect(findings).toMatchObject([{ state: "broken", action: "Correct SKILLS_SANDBOX_RUNTIME: docker or podman." }]);
+  });
+
+  test("says which limits an engine ignores, and what to do about it", async () => {
+    const limits = 'echo "/sys/fs/cgroup/memory.max:max"; echo "/sys/fs/cgroup/pids.max:16"';
+    const { environment } = await createStubEngine({ run: `case "$*" in *grep*) ${limits} ;; esac` });
+    const findings = await checkEngine({ ...environment, SKILLS_SANDBOX_RUNTIME: "docker" }, ["any"]);
+    expect(findings.at(-1)).toEqual({
+      subject: "limits",
+      state: "broken",
+      message: "the engine ignores: memory, cpu",
+      action: expect.stringContaining("allowUnenforcedLimits"),
+    });
   });
 
   test("tells an old Node from one that will do", () => {

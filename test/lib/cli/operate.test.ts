@@ -115,6 +115,13 @@ describe("the database of a command", { timeout }, () => {
     expect(existsSync(line.file)).toBe(false);
   });
 
+  test("is a file too when its name has a colon, and is not made by looking", async () => {
+    const line = commandLine();
+    const ended = await line.run("list", "--database", "notes:2026.db");
+    expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining("There is no database") });
+    expect(existsSync(join(line.folder, "notes:2026.db"))).toBe(false);
+  });
+
   test.each([
     ["not a database at all, but a text that is long enough to be read as one ".repeat(20), 3],
     ["", 3],

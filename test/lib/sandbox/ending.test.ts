@@ -1,10 +1,19 @@
+import { execFile } from "node:child_process";
+import { getEventListeners } from "node:events";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createSandbox } from "../../../lib/sandbox/sandbox.js";
-import { eventually, onEachEngine, shellImage } from "../../engines/engines.js";
+import { eventually, onEachEngine, ownerHash, shellImage } from "../../engines/engines.js";
 import { abortOnceItRuns, createStubEngine } from "../../engines/stub-engine.js";
+
+/** Processes that start, watch or are a container of an owner; the one stream of events that all runs share is not of a run. */
+async function processesOf(owner: string): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-eo", "args"]);
+  return stdout.split("\n").filter((line) => line.includes(ownerHash(owner)) && !line.includes(" events "));
+}
 
 /** A soak sets this to 200. */
 const aborts = Number(process.env["SKILLS_TEST_ABORTS"] ?? 16);
@@ -27,8 +36,9 @@ onEachEngine("ending a run", (engine) => {
     expect(result.durationMs).toBeLessThan(4000);
   });
 
-  test("an abort at any moment leaves no container and no temp folder", { timeout: 900_000 }, async () => {
-    const sandbox = engine.sandbox({ maxConcurrent: 4, queueTimeoutMs: 60_000 });
+  test("an abort at any moment leaves no container, process, listener or temp folder", { timeout: 900_000 }, async () => {
+    const owner = `aborts ${engine.name} ${process.pid}`;
+    const sandbox = engine.sandbox({ owner, maxConcurrent: 4, queueTimeoutMs: 60_000 });
     await sandbox.run(shellImage, ["true"]);
     let left = aborts;
     const lane = async () => {
@@ -37,12 +47,14 @@ onEachEngine("ending a run", (engine) => {
         setTimeout(() => abort.abort(), 1 + Math.random() * 500);
         const result = await sandbox.run(shellImage, ["sleep", "300"], {}, { signal: abort.signal });
         expect(result).toMatchObject({ aborted: true, timedOut: false });
+        expect(getEventListeners(abort.signal, "abort")).toEqual([]);
       }
     };
     await Promise.all([lane(), lane(), lane(), lane()]);
     expect(await eventually(() => sandbox.stats().running === 0, 30_000)).toBe(true);
-    expect(await eventually(async () => (await engine.containers()).length === 0, 30_000)).toBe(true);
+    expect(await eventually(async () => (await engine.containers(owner)).length === 0, 30_000)).toBe(true);
     await sandbox.settled();
+    expect(await eventually(async () => (await processesOf(owner)).length === 0)).toBe(true);
     // What is left of this process are the folders of sandboxes that are not closed yet, without any run in them.
     const folders = (await readdir(tmpdir())).filter(
       (name) => name.startsWith("express-skills-run-") && name.includes(`-${process.pid}-`),

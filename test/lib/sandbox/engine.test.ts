@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createSandbox, type Sandbox } from "../../../lib/sandbox/sandbox.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
@@ -53,6 +54,50 @@ test("without a name every engine is tried, and the error says why each one fail
   expect(await reasonOf(sandbox)).toMatch(/podman: podman is not installed.*docker: docker is not installed|docker: .*podman: /);
 });
 
+test("another engine is taken when the first is down; the one's limits are not taken for the other's", {
+  timeout: 40_000,
+}, async () => {
+  const canary = (memory: string) =>
+    `case "$*" in *grep*) printf '/sys/fs/cgroup/memory.max:${memory}\\n/sys/fs/cgroup/cpu.max:1 1\\n/sys/fs/cgroup/pids.max:1\\n' ;; *) echo hello ;; esac`;
+  const unlessDown = (text: string) => `[ -e "$FOLDER/down" ] && exit 1; echo '${text}'`;
+  const podman = await createStubEngine(
+    {
+      version: unlessDown('{"Client":{"Version":"4.9.0","OsArch":"x"}}'),
+      image: unlessDown(`{"Id":"sha256:${"b".repeat(64)}"}`),
+      run: canary("1"),
+    },
+    "podman",
+  );
+  const docker = await createStubEngine({ run: canary("max") });
+  const environment = { ...process.env, PATH: `${podman.folder}:${docker.environment["PATH"]}` };
+  const sandbox = createSandbox({ environment, owner: "stub" });
+  expect(await sandbox.run("any", ["x"])).toMatchObject({ runtime: "podman", stdout: "hello\n" });
+  await writeFile(`${podman.folder}/down`, "");
+  await expect(sandbox.run("another", ["x"])).rejects.toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
+  await expect(sandbox.run("any", ["x"])).rejects.toMatchObject({
+    code: "SANDBOX_UNAVAILABLE",
+    message: expect.stringMatching(/docker ignores these limits here: memory/),
+  });
+  expect(await sandbox.describe()).toMatchObject({
+    engine: "docker",
+    limits: { memory: false },
+    tried: [
+      { name: "podman", reason: expect.stringMatching(/no engine answers/) },
+      { name: "docker", reason: null },
+    ],
+  });
+  await sandbox.close({ graceMs: 0 });
+});
+
+test("an image is fetched though it is there when a run says so, and is looked at first when it does not", async () => {
+  const { sandbox, calls } = await createStubSandbox({});
+  await sandbox.run("a", ["x"]);
+  expect((await calls()).some((call) => call.startsWith("pull"))).toBe(false);
+  await sandbox.run("a", ["x"], {}, { pull: "always" });
+  expect((await calls()).filter((call) => call.startsWith("pull"))).toEqual(["pull --quiet -- a"]);
+  await sandbox.close();
+});
+
 test("an engine that does not exist is refused where it is named", () => {
   expect(() => createSandbox({ runtime: "lxc" })).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
   expect(() => createSandbox({ environment: { SKILLS_SANDBOX_RUNTIME: "lxc" } })).toThrow(/docker, podman/);
@@ -65,7 +110,6 @@ test("an engine that is down is not asked again at once, and is found when it is
   await reasonOf(sandbox);
   await reasonOf(sandbox);
   expect((await calls()).filter((call) => call.startsWith("version"))).toHaveLength(1);
-  const { writeFile } = await import("node:fs/promises");
   await writeFile(`${folder}/up`, "");
   await new Promise((resolve) => setTimeout(resolve, 5200));
   expect((await sandbox.run("any", ["x"])).stdout).toBe("hello\n");

@@ -17,6 +17,22 @@ async function onStub(commands: StubCommands, name: "docker" | "podman", environ
   return { ...stub, sandbox };
 }
 
+test.each(["docker", "podman"] as const)(
+  "on %s every protection is stated, whatever the engine's defaults are, and no output is written to a disk",
+  async (name) => {
+    const { sandbox, calls } = await onStub({}, name);
+    await sandbox.run("any", ["x"], {}, { runtime: "runsc" });
+    const args = (await calls()).find((call) => call.startsWith("run "))?.split(" ");
+    const stated = [
+      ...["--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none", "--user=65534:65534"],
+      ...["--cpus=1", "--memory=256m", "--memory-swap=256m", "--pids-limit=128", "--shm-size=64m"],
+      ...["--ipc=private", "--cgroupns=private", "--log-driver=none", "--pull=never", "--runtime=runsc"],
+    ];
+    expect(args).toEqual(expect.arrayContaining(stated));
+    await sandbox.close();
+  },
+);
+
 test("podman 5 tells a memory kill by inspect alone: it leaves no file behind", async () => {
   const state = (isOom: boolean) =>
     `echo '{"Status":"exited","Running":false,"OOMKilled":${isOom},"ExitCode":137,"StartedAt":"2026-01-01T00:00:00Z"}'`;

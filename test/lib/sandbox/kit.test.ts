@@ -1,31 +1,12 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createSkills, type SkillsOptions, sandboxRunner } from "../../../lib/index.js";
+import { createSkills, sandboxRunner } from "../../../lib/index.js";
+import { openEngineKit } from "../../engines/engine-kit.js";
 import { nodeImage, onEachEngine, shellImage } from "../../engines/engines.js";
 import { recordingLogger } from "../../fixtures/kit.js";
 
 onEachEngine("the sandbox of a kit", (engine) => {
-  const kitOwner = `kit ${process.pid} ${engine.name}`;
-  const openKit = (sandbox: SkillsOptions["sandbox"] = {}) => {
-    for (const name of ["DOCKER_HOST", "CONTAINERS_CONF"]) {
-      const before = process.env[name];
-      const value = engine.environment[name];
-      if (value !== undefined) process.env[name] = value;
-      onTestFinished(() => {
-        if (before === undefined) delete process.env[name];
-        else process.env[name] = before;
-      });
-    }
-    const kit = createSkills({
-      database: ":memory:",
-      logger: recordingLogger([]),
-      sandbox: { runtime: engine.name, owner: kitOwner, ...sandbox },
-    });
-    onTestFinished(() => kit.close({ graceMs: 0 }));
-    return kit;
-  };
-
   test("runs a command, and a handler passes text by environment and reads the output", async () => {
-    const kit = openKit();
+    const kit = openEngineKit(engine);
     const { stdout } = await kit.sandbox.run(shellImage, ["echo", "Hello from sandbox"]);
     expect(stdout).toBe("Hello from sandbox\n");
 
@@ -44,7 +25,7 @@ onEachEngine("the sandbox of a kit", (engine) => {
   }, 60_000);
 
   test("ends a container with its call: at the deadline, without the handler's help, and nothing is left when the kit is closed", async () => {
-    const kit = openKit();
+    const kit = openEngineKit(engine);
     const results: unknown[] = [];
     kit.define({
       name: "sleep",
@@ -62,12 +43,12 @@ onEachEngine("the sandbox of a kit", (engine) => {
     });
     await kit.close({ graceMs: 0 });
     expect(results).toEqual([{ aborted: true, killed: true }]);
-    expect(await engine.containers(kitOwner)).toEqual([]);
+    expect(await engine.containers(kit.owner)).toEqual([]);
     await expect(kit.sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "SHUTTING_DOWN" });
   }, 60_000);
 
   test("refuses images that are not allowed", async () => {
-    const kit = openKit({ images: [nodeImage] });
+    const kit = openEngineKit(engine, { images: [nodeImage] });
     await expect(kit.sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "IMAGE_NOT_ALLOWED", status: 403 });
   });
 });
@@ -80,4 +61,46 @@ test("a kit that runs no container asks for no engine, and a misspelt option is 
     /sandbox has no option "maxConcurent"; did you mean "maxConcurrent"/,
   );
   expect(() => createSkills({ sandbox: { maxConcurrent: 0 } })).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
+});
+
+test("nothing is started ahead for a skill that is registered disabled or off", async () => {
+  const kit = createSkills({ database: ":memory:", logger: recordingLogger([]), sandbox: { runtime: "nothing-like-this" } });
+  const work = { name: "work", schema: { type: "object" }, container: { image: "any", command: ["x"], warm: 1 } };
+  await kit.registry.register({ ...work, enabled: false });
+  await kit.registry.register({ ...work, version: "2.0.0", mode: "off" });
+  // Also when a boot registers them again.
+  await kit.registry.register(work);
+  expect(kit.sandbox.stats()).toBeUndefined();
+  await kit.close();
+});
+
+test("inside a handler a run whose settings are not valid is refused as outside of one", async () => {
+  const kit = createSkills({ database: ":memory:", logger: recordingLogger([]) });
+  onTestFinished(() => kit.close());
+  const work = kit.define({
+    name: "work",
+    schema: { type: "object" },
+    handler: async (_, { sandbox }) =>
+      Promise.all(
+        [{ signal: "stop" }, null].map((config) => sandbox.run("any", ["x"], {}, config as never).catch((error) => error.code)),
+      ),
+  });
+  expect(await kit.executor.run(work, {})).toEqual(["INVALID_OPTION", "INVALID_OPTION"]);
+});
+
+test.each([
+  { images: "node:22" },
+  { images: "node" },
+  { images: [5] },
+  { allowEnv: "HOME" },
+  { allowEnv: [5] },
+  { allowUnenforcedLimits: "false" },
+  { runtime: 5 },
+  { owner: 5 },
+  { defaults: { memoryMb: 0 } },
+  { defaults: null },
+])("the sandbox options %j are refused where they are written", (sandbox) => {
+  expect(() => createSkills({ database: ":memory:", logger: recordingLogger([]), sandbox: sandbox as never })).toThrow(
+    expect.objectContaining({ code: expect.stringMatching(/^INVALID_(OPTION|IMAGE)$/) }),
+  );
 });

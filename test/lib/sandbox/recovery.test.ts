@@ -88,6 +88,17 @@ test("a kit does not wait for an engine that does not answer, and keeps the mark
   expect(existsSync(mark)).toBe(true);
 });
 
+test("a kit opens though something was left and its engine does not exist, and so does one with skills that are started ahead", async () => {
+  const owner = `no such engine ${process.pid}`;
+  const mark = await leaveFolder(createInstance(owner), "0123456789");
+  const kit = openEngineKit({ name: "nothing-like-this" as "docker", environment: {} }, { owner });
+  await kit.registry.register({ name: "work", schema: { type: "object" }, container: { image: "any", command: ["x"], warm: 1 } });
+  expect(await kit.registry.getSkill("work")).toBeDefined();
+  expect(await eventually(() => kit.logged.some(({ message }) => message.includes("started ahead")))).toBe(true);
+  await expect(kit.sandbox.describe()).rejects.toMatchObject({ code: "INVALID_OPTION" });
+  expect(existsSync(mark)).toBe(true);
+});
+
 test("the mark stays when the engine cannot list its containers", async () => {
   const stub = await createStubEngine({ ps: "exit 1" });
   const owner = `unlisted ${process.pid}`;

@@ -85,13 +85,13 @@ onEachEngine("slots", (engine) => {
 
   test("owners do not share slots, and a change of the skill ends the old ones", async () => {
     const sandbox = engine.sandbox();
-    await sandbox.prepare(echo, "one");
+    await sandbox.prepare(echo, "one", "first");
     expect(await isReady(sandbox)).toBe(true);
-    expect((await sandbox.serve(echo, {}, { ...call, owner: "two" })).result.servedFrom).toBe("cold");
-    sandbox.drain(echo, "one");
-    sandbox.drain(echo, "two");
+    expect((await sandbox.serve(echo, {}, { ...call, owner: "two", skillId: "second" })).result.servedFrom).toBe("cold");
+    sandbox.drainSkill("first");
+    sandbox.drainSkill("second");
     expect(sandbox.stats().slots.waiting).toBe(0);
-    expect((await sandbox.serve(echo, {}, { ...call, owner: "one" })).result.servedFrom).toBe("cold");
+    expect((await sandbox.serve(echo, {}, { ...call, owner: "one", skillId: "first" })).result.servedFrom).toBe("cold");
   });
 
   test("the call's clock starts when the slot is fed", async () => {
@@ -145,10 +145,10 @@ onEachEngine("slots", (engine) => {
   });
 });
 
-const onStub = (options = {}) =>
+const onStub = (options = {}, work = "") =>
   createStubSandbox(
     {
-      run: 'for a; do case "$a" in --name=*) n=$(echo "$a" | cut -d= -f2) ;; esac; done; echo $$ > "$FOLDER/$n"; read -r line; echo "$line"',
+      run: `for a; do case "$a" in --name=*) n=$(echo "$a" | cut -d= -f2) ;; esac; done; echo $$ > "$FOLDER/$n"; read -r line; ${work} echo "$line"`,
       kill: 'kill -9 $(cat "$FOLDER/$3")',
       inspect: `echo '{"Status":"running","Running":true,"StartedAt":"2026-01-01T00:00:00Z"}'`,
     },
@@ -187,5 +187,19 @@ test("a call that is cancelled before it begins takes no slot, and two calls nev
   const replies = await Promise.all([sandbox.serve(one, 1, call), sandbox.serve(one, 2, call)]);
   expect(replies.map((reply) => reply.output)).toEqual([1, 2]);
   expect(new Set(replies.map((reply) => reply.result.id)).size).toBe(2);
+  await sandbox.close({ graceMs: 0 });
+});
+
+test("containers that were started ahead count among those that run at once", { timeout: 40_000 }, async () => {
+  const { sandbox } = await onStub({ maxConcurrent: 1 }, "sleep 1;");
+  await sandbox.prepare(spec("a"), "system");
+  expect(await isReady(sandbox, 2)).toBe(true);
+  const replies = [sandbox.serve(spec("a"), 1, call), sandbox.serve(spec("a"), 2, call)];
+  expect(await eventually(() => sandbox.stats().queued === 1, 5_000)).toBe(true);
+  expect(sandbox.stats().running).toBe(1);
+  expect(await Promise.all(replies)).toMatchObject([
+    { output: 1, result: { servedFrom: "warm" } },
+    { output: 2, result: { servedFrom: "warm" } },
+  ]);
   await sandbox.close({ graceMs: 0 });
 });

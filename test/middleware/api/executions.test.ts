@@ -128,6 +128,33 @@ describe("running a skill", () => {
   });
 });
 
+describe("statistics", () => {
+  test("count by status, skill and time, for the skill, owner and time that are named", async () => {
+    const api = await openApi();
+    for (const apiKeyId of ["a", "a", "b"]) await api.kit.executor.execute("echo", { text: "a" }, { apiKeyId });
+    await api.kit.executor.execute("fails", {}, { apiKeyId: "b" });
+    const stats = async (query: string) => (await api.as("operator")("GET", `stats?${query}`)).body;
+    const all = await stats("bucket=hour");
+    expect(all).toMatchObject({ count: 4, byStatus: { SUCCESS: 3, ERROR: 1 }, bucket: "hour" });
+    const succeeded = all.buckets.map(({ counts }: { counts: { SUCCESS?: number } }) => counts.SUCCESS ?? 0);
+    expect(succeeded.reduce((sum: number, count: number) => sum + count, 0)).toBe(3);
+    expect(all.skills[0]).toMatchObject({ name: "echo", count: 3, failed: 0, p99Ms: expect.any(Number) });
+    expect(await stats("skill=fails")).toMatchObject({ count: 1, byStatus: { ERROR: 1 } });
+    expect(await stats("owner=a")).toMatchObject({ count: 2, byStatus: { SUCCESS: 2 } });
+    expect(await stats("from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z")).toMatchObject({ count: 0, byStatus: {} });
+  });
+
+  test.each([
+    "bucket=second",
+    "from=yesterday",
+    "from=2020-01-01T00:00:00Z&to=2030-01-01T00:00:00Z&bucket=minute",
+    "from=2030-01-01T00:00:00Z&to=2020-01-01T00:00:00Z",
+  ])("refuse %s", async (query) => {
+    const { body } = await (await openApi()).as("operator")("GET", `stats?${query}`);
+    expect(body).toMatchObject({ status: 400, code: "INVALID_REQUEST" });
+  });
+});
+
 describe("executions", () => {
   test("are listed page by page, newest first, without inputs and outputs", async () => {
     const api = await openApi();

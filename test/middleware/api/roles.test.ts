@@ -55,6 +55,49 @@ describe("who may do what", () => {
   });
 });
 
+describe("whichever route it is,", () => {
+  const requests = table.map(([route, , path, , body]) => {
+    const [method = ""] = route.split(" ");
+    return { route, method, path, body };
+  });
+  const writes = requests.filter(({ method }) => method !== "GET");
+
+  test("an unknown parameter is refused", async () => {
+    const api = await openApi();
+    const { id } = await api.kit.executor.execute("echo", { text: "a" });
+    for (const { route, method, path, body } of requests) {
+      const { body: problem } = await api.as("admin")(method, `${path.replace("{id}", id)}?unknown=1`, { body });
+      expect([route, problem.code, problem.faults?.[0]?.pointer]).toEqual([route, "INVALID_REQUEST", "/unknown"]);
+    }
+  });
+
+  test("what does not exist is not found", async () => {
+    const api = await openApi();
+    for (const { route, method, path, body } of requests.filter(({ path }) => /echo|\{id\}/.test(path))) {
+      const missing = path.replace("{id}", "missing").replace(/echo/, "missing");
+      expect([route, (await api.as("admin")(method, missing, { body })).status]).toEqual([route, 404]);
+    }
+  });
+
+  test("a write from another site's page, without JSON's content type, or of what is no JSON, changes nothing", async () => {
+    const api = await openApi();
+    const { id } = await api.kit.executor.start("waits", {}, { apiKeyId: "admin" });
+    for (const { route, method, path, body } of writes) {
+      const status = async (headers: Record<string, string>, sent: unknown = body) =>
+        (await api.as("admin")(method, path.replace("{id}", id), { body: sent, headers })).status;
+      expect([route, await status({ origin: "https://evil.example" })]).toEqual([route, 403]);
+      // Without a body, and never sent by a page of another site unless it was allowed to.
+      if (method === "DELETE") continue;
+      expect([route, await status({ "content-type": "text/plain" })]).toEqual([route, 415]);
+      expect([route, await status({}, '{"text":')]).toEqual([route, 400]);
+      expect([route, await status({}, "x".repeat(200_000))]).toEqual([route, 413]);
+    }
+    expect(api.kit.executor.isRunning(id)).toBe(true);
+    expect((await api.as("admin")("GET", "skills?name=made")).body.items).toEqual([]);
+    expect((await api.as("admin")("GET", "executions?skill=echo")).body.items).toEqual([]);
+  });
+});
+
 describe("a caller and what belongs to others", () => {
   async function openWithOthers(): Promise<{ api: Api; id: string; running: string }> {
     const api = await openApi();
@@ -93,6 +136,7 @@ describe("a caller and what belongs to others", () => {
     const { api } = await openWithOthers();
     for (const [method, path] of [
       ["GET", "executions?owner=other"],
+      ["GET", "skills?owner=other"],
       ["GET", "skills/secretSkill?owner=other"],
       ["GET", "skills/secretSkill/versions/1.0.0?owner=other"],
       ["POST", "skills/echo/executions?owner=other"],
@@ -103,7 +147,6 @@ describe("a caller and what belongs to others", () => {
         (await api.as("caller")(method, path, { body: method === "POST" ? { text: "a" } : undefined })).status,
       ]).toEqual([path, 403]);
     }
-    expect((await api.as("caller")("GET", "skills?owner=other")).body.items).toEqual([]);
     const { body } = await api.as("caller")("POST", "skills/echo/executions", {
       body: { text: "a", apiKeyId: "other", owner: "other" },
     });

@@ -27,6 +27,15 @@ describe("registering", () => {
     expect((await admin("POST", "skills", { body: { ...body, handler: "other", replace: true } })).body.handler).toBe("other");
   });
 
+  test.each(["true", 1, null, {}])("refuses %j for `replace` and leaves the version as it is", async (replace) => {
+    const api = await openApi();
+    const body = { name: "made", schema, handler: "plain" };
+    await registered(api, [body]);
+    const { body: problem } = await api.as("admin")("POST", "skills", { body: { ...body, handler: "other", replace } });
+    expect(problem).toMatchObject({ status: 422, code: "INVALID_DEFINITION", faults: [{ pointer: "/replace" }] });
+    expect((await api.as("admin")("GET", "skills/made/versions/1.0.0")).body.handler).toBe("plain");
+  });
+
   test("belongs to whom the definition names, else to `owner`, else to system", async () => {
     const api = await openApi();
     const made = async (query: string, apiKeyId?: string) => {

@@ -45,6 +45,16 @@ describe("the list of executions", () => {
     await until(async () => (await page.getByRole("row").count()) > 2);
   });
 
+  test("keeps a choice that was made while another field was still being typed in", async () => {
+    const { url } = operations();
+    const { page } = await visit(url);
+    await goTo(page, "#/executions", "Executions");
+    await page.getByLabel("Skill").fill("sendReminder");
+    await page.getByLabel("Status").selectOption("All failed");
+    await until(() => page.url().includes("skill=sendReminder"));
+    expect(page.url()).toContain("status=FAILED");
+  });
+
   test("shows older ones when asked to, and keeps them when it is told of new ones", async () => {
     const { kit, url } = operations();
     const call = { sessionId: "many" };
@@ -55,6 +65,29 @@ describe("the list of executions", () => {
     await page.getByRole("button", { name: "Show older ones" }).click();
     await page.getByText("60 shown: all of them").waitFor();
     await kit.executor.execute("sendReminder", { invoice: 1 }, call);
+    await page.getByText("61 shown: all of them").waitFor();
+  });
+
+  test("does not give up older ones that load slowly when it is told of new ones meanwhile", async () => {
+    const { kit, url } = operations();
+    const call = { sessionId: "slow" };
+    for (let number = 0; number < 60; number++) await kit.executor.execute("sendReminder", { invoice: 1 }, call);
+    const { page } = await visit(url);
+    await goTo(page, "#/executions?session=slow", "Executions");
+    await page.getByText("50 shown").waitFor();
+    let release: (() => void) | undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(/executions\?.*cursor=/, async (route) => {
+      await released;
+      await route.continue().catch(() => undefined);
+    });
+    await page.getByRole("button", { name: "Show older ones" }).click();
+    await kit.executor.execute("sendReminder", { invoice: 1 }, call);
+    // Longer than the page gathers news before it loads the first page again.
+    await page.waitForTimeout(1500);
+    release?.();
     await page.getByText("61 shown: all of them").waitFor();
   });
 

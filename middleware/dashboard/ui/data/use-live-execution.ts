@@ -69,7 +69,7 @@ function apply(live: Live, { type, data }: ServerEvent): Live {
       return { ...live, progress: data as Progress };
     case "log":
     case "stderr":
-      return { ...live, lines: [...live.lines, toLine(data)].slice(-MAX_LINES) };
+      return { ...live, lines: [...live.lines, data as LogLine].slice(-MAX_LINES) };
     case "gap":
       return { ...live, missing: live.missing + ((data as { lines?: number }).lines ?? 0) };
     default:
@@ -80,20 +80,9 @@ function apply(live: Live, { type, data }: ServerEvent): Live {
 interface ServerState {
   readonly execution: Execution;
   readonly progress?: Progress | null;
-  readonly log?: readonly unknown[];
+  readonly log?: readonly LogLine[];
 }
 
 function readState({ execution, progress, log = [] }: ServerState): Partial<Live> {
-  return { execution, progress: progress ?? undefined, lines: log.map(toLine), missing: 0 };
-}
-
-/** A line of `context.log()` has a message, one of a container's standard error a text. */
-function toLine(data: unknown): LogLine {
-  const line = data as { kind?: LogLine["kind"]; at?: string; message?: string; text?: string; fields?: unknown };
-  return {
-    kind: line.kind ?? (line.message === undefined ? "stderr" : "log"),
-    at: line.at ?? "",
-    text: line.message ?? line.text ?? "",
-    fields: line.fields ?? null,
-  };
+  return { execution, progress: progress ?? undefined, lines: log, missing: 0 };
 }

@@ -20,7 +20,17 @@ interface State<Item> {
   readonly isLoading: boolean;
 }
 
-/** A list that is loaded page by page, from the start whenever `key` changes. */
+interface Loading {
+  readonly ending: AbortController;
+  /** Whether it loads items after those that are there. */
+  readonly isOlder: boolean;
+  reloadAfter: boolean;
+}
+
+/**
+ * A list that is loaded page by page, from the start whenever `key` changes. Older items that somebody asked for are not given up when
+ * news make the first page be loaded again: that comes after them.
+ */
 export function usePages<Item extends { readonly id: string }>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
@@ -28,28 +38,43 @@ export function usePages<Item extends { readonly id: string }>(
   const [state, setState] = useState<State<Item>>({ key, nextCursor: null, isLoading: true });
   const latest = useRef({ load, state, key });
   latest.current = { load, state, key };
-  const loading = useRef<AbortController | undefined>(undefined);
+  const loading = useRef<Loading | undefined>(undefined);
 
   const run = useCallback((cursor: string | undefined) => {
-    loading.current?.abort();
+    const current = loading.current;
+    if (current?.isOlder && cursor === undefined) {
+      current.reloadAfter = true;
+      return;
+    }
+    current?.ending.abort();
     const ending = new AbortController();
-    loading.current = ending;
+    const loadingNow: Loading = {
+      ending,
+      isOlder: cursor !== undefined,
+      reloadAfter: cursor !== undefined && current !== undefined,
+    };
+    loading.current = loadingNow;
+    const finish = (change: (before: State<Item>) => State<Item>) => {
+      if (ending.signal.aborted) return;
+      loading.current = undefined;
+      setState(change);
+      if (loadingNow.reloadAfter) run(undefined);
+    };
     const { key: wanted, load: loadNow } = latest.current;
     setState((before) =>
       before.key === wanted ? { ...before, isLoading: true } : { key: wanted, nextCursor: null, isLoading: true },
     );
     loadNow(cursor, ending.signal).then(
-      (page) => {
-        if (!ending.signal.aborted) setState((before) => merge(before, page, cursor));
-      },
-      (error: unknown) => {
-        if (!ending.signal.aborted) setState((before) => ({ ...before, problem: toProblem(error), isLoading: false }));
-      },
+      (page) => finish((before) => merge(before, page, cursor)),
+      (error: unknown) => finish((before) => ({ ...before, problem: toProblem(error), isLoading: false })),
     );
   }, []);
   useEffect(() => {
     run(undefined);
-    return () => loading.current?.abort();
+    return () => {
+      loading.current?.ending.abort();
+      loading.current = undefined;
+    };
   }, [key]);
 
   const isCurrent = state.key === key;

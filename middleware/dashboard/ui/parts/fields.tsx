@@ -15,13 +15,16 @@ const TYPING_PAUSE_MS = 300;
 export function TextField({ label, value, placeholder, type = "text", onChange }: TextFieldProps): VNode {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // What changed elsewhere during the pause must not be undone.
+  const latest = useRef(onChange);
+  latest.current = onChange;
   // A change from elsewhere, such as clearing all filters, wins over what was typed.
   useEffect(() => setText(value), [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const take = (next: string) => {
     setText(next);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => onChange(next.trim()), TYPING_PAUSE_MS);
+    timer.current = setTimeout(() => latest.current(next.trim()), TYPING_PAUSE_MS);
   };
   return (
     <label class={type === "text" ? "field" : "field field-time"}>
