@@ -49,6 +49,7 @@ export const errorTable = {
   // What a registrant or operator did.
   INVALID_DEFINITION: facts(422, "The skill definition is not valid"),
   SKILL_CONFLICT: facts(409, "This version exists with other content"),
+  SKILL_IN_USE: facts(409, "Queued work needs this version"),
   INVALID_OPTION: facts(500, "An option is not valid"),
   STORED_SKILL_INVALID: facts(500, "The stored skill is damaged"),
 

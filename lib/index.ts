@@ -44,7 +44,7 @@ export type { SkillPosition } from "./registry/catalogue.js";
 export { coerceStrings } from "./registry/coerce.js";
 export type { SkillUpdate } from "./registry/definition.js";
 export type { SkillFilter } from "./registry/filter.js";
-export type { RegisterOptions, Registry } from "./registry/public.js";
+export type { RegisterOptions, Registry, UnregisterOptions } from "./registry/public.js";
 export { isExactVersion, type ParsedReference, parseReference, type ReferenceLike } from "./registry/reference.js";
 export type { SandboxOptions } from "./sandbox/options.js";
 export { createSkills, type SkillsKit } from "./skills.js";
@@ -61,6 +61,8 @@ export {
   type ContainerSpec,
   DEFAULT_CALLER,
   type EnforcedLimits,
+  type EnqueueCallOptions,
+  type EnqueueOptions,
   EXECUTION_STATUSES,
   type ExecutionSandbox,
   type ExecutionStatus,
@@ -81,7 +83,9 @@ export {
   type SkillHandle,
   type SkillHead,
   type SkillMode,
+  type SkillsWorker,
   type SlotStats,
   SYSTEM_OWNER,
   type TriedEngine,
+  type WorkerOptions,
 } from "./types.js";

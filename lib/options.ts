@@ -2,13 +2,14 @@ import { SkillError } from "./errors.js";
 import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./executor/deadline.js";
 import { consoleLogger, withoutThrowing } from "./logger.js";
 import { suggestion } from "./nearest.js";
+import { parseWorkerOptions, type WorkerConfig } from "./queue/options.js";
 import { parseSandboxOptions, type SandboxOptions } from "./sandbox/options.js";
 import { type MetricsConfig, type MetricsOptions, parseMetricsOptions } from "./telemetry/metrics.js";
-import type { Logger } from "./types.js";
+import type { Logger, WorkerOptions } from "./types.js";
 
 /** What `createSkills()` and `skills()` take. Every option may be left out; `undefined` means left out. */
 export interface SkillsOptions {
-  /** A SQLite file, or `:memory:`. Default `skills.db` in the working directory. */
+  /** A SQLite file, `:memory:`, or a `postgres://` URL. Default `skills.db` in the working directory. */
   readonly database?: string | undefined;
   /** Where messages go, in pino's shape. Default: warnings and errors to the console. */
   readonly logger?: Logger | undefined;
@@ -22,6 +23,11 @@ export interface SkillsOptions {
   readonly sandbox?: Omit<SandboxOptions, "logger" | "environment"> | undefined;
   /** Metrics in a registry of prom-client. Default: none. */
   readonly metrics?: MetricsOptions | undefined;
+  /**
+   * How this process works off the queue while the kit is open. Default 10 at a time; `false` leaves the queue to other processes, and to
+   * `startWorker()`.
+   */
+  readonly worker?: WorkerOptions | false | undefined;
 }
 
 export interface AuditOptions {
@@ -50,6 +56,8 @@ export interface SkillsConfig {
     readonly retentionDays: number | undefined;
   };
   readonly metrics: MetricsConfig | undefined;
+  /** `undefined`: none in the background. */
+  readonly worker: WorkerConfig | undefined;
 }
 
 const OPTIONS = {
@@ -60,6 +68,7 @@ const OPTIONS = {
   audit: true,
   sandbox: true,
   metrics: true,
+  worker: true,
 } satisfies Record<keyof SkillsOptions, true>;
 
 const SANDBOX_OPTIONS = Object.keys({
@@ -101,6 +110,7 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
     audit = {},
     sandbox = {},
     metrics,
+    worker = {},
   } = options;
   if (typeof database !== "string" || database === "" || database.includes("\0"))
     throw invalid('database must be a file, ":memory:" or a URL, as a string');
@@ -117,6 +127,7 @@ export function parseSkillsOptions(options: SkillsOptions): SkillsConfig {
     audit: parseAuditOptions(audit),
     sandbox: checkSandboxOptions(sandbox, withoutThrowing(logger)),
     metrics: metrics && parseMetrics(metrics),
+    worker: worker === false ? undefined : parseWorkerOptions(worker),
   });
 }
 

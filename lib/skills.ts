@@ -8,12 +8,14 @@ import { Instance } from "./executor/instances.js";
 import { startRetention } from "./executor/retention.js";
 import { createKitSandbox, type KitSandbox } from "./kit-sandbox.js";
 import { parseSkillsOptions, type SkillsConfig, type SkillsOptions } from "./options.js";
+import { KitWorkers } from "./queue/kit-workers.js";
+import type { WorkerRooms } from "./queue/worker.js";
 import { openRegistry, type Registry, SkillRegistry } from "./registry/registry.js";
 import { openStore } from "./store/open.js";
 import type { Store } from "./store/store.js";
 import { createCallTelemetry } from "./telemetry/call-telemetry.js";
 import { createMetrics } from "./telemetry/metrics.js";
-import type { Logger, MaybePromise, SandboxRunner } from "./types.js";
+import type { Logger, MaybePromise, SandboxRunner, SkillsWorker, WorkerOptions } from "./types.js";
 
 /** A registry, an executor and the database behind them. */
 export interface SkillsKit {
@@ -29,8 +31,15 @@ export interface SkillsKit {
    */
   ready(): Promise<void>;
   /**
-   * Refuses new calls, waits up to `graceMs` (default 10,000) for those that run, ends the rest with SHUTTING_DOWN, removes every container,
-   * writes the audit and closes the database. May be called again.
+   * Works off the queue until it is stopped or the kit is closed: it takes the work of skills whose handler this process has, and of containers
+   * while an engine answers here. It keeps the process alive, and takes the place of the worker that the option `worker` is about. When the
+   * database cannot be opened it tries again.
+   * @throws INVALID_OPTION also when the audit is off
+   */
+  startWorker(options?: WorkerOptions): SkillsWorker;
+  /**
+   * Refuses new calls, stops workers, waits up to `graceMs` (default 10,000) for those that run, ends the rest with SHUTTING_DOWN, removes
+   * every container, writes the audit and closes the database. May be called again.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
@@ -51,7 +60,7 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
 
   const opened = (): Promise<OpenKit> => {
     if (closing !== undefined) throw new SkillError("SHUTTING_DOWN", "The kit is closed.");
-    opening ??= openKit(config, kit, sandbox).then(
+    opening ??= openKit(config, kit, sandbox, () => workers.wake()).then(
       (made) => {
         open = made;
         return made;
@@ -67,8 +76,10 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
   const settled = async (): Promise<OpenKit> => {
     const made = open ?? (await opened());
     await definitions.register(made.registry);
+    if (config.audit.enabled) workers.begin(workerRooms(made));
     return made;
   };
+  const workerRooms = (made: OpenKit): WorkerRooms => ({ ...made, executor, sandbox: sandbox.runner, logger });
   const rooms = (): MaybePromise<ExecutorRooms> => (open !== undefined && definitions.isSettled ? open : settled());
 
   const sandbox = createKitSandbox(config.sandbox);
@@ -81,6 +92,7 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
     rooms,
   );
   const definitions = new Definitions(executor, logger);
+  const workers = new KitWorkers(async () => workerRooms(await settled()), config.worker, logger);
   const registry = openRegistry(async () => (await settled()).registry);
   const define = ((definition: Parameters<typeof prepareDefinition>[0]) =>
     definitions.add(prepareDefinition(definition))) as DefineSkill;
@@ -95,11 +107,15 @@ export function createSkills(options: SkillsOptions = {}): SkillsKit {
       await settled();
       definitions.throwFault();
     },
+    startWorker(options = {}) {
+      if (!config.audit.enabled) throw new SkillError("INVALID_OPTION", "A worker needs the audit, which is off.");
+      return workers.start(options);
+    },
     close({ graceMs = DEFAULT_GRACE_MS } = {}) {
       closing ??= (async () => {
         // First, so that no call that ends starts another container ahead.
         sandbox.endSlots();
-        await executor.close(graceMs);
+        await Promise.all([workers.stop(graceMs), executor.close(graceMs)]);
         await sandbox.close();
         const made = open ?? (await opening?.catch(() => undefined));
         await made?.close();
@@ -116,7 +132,7 @@ interface OpenKit extends ExecutorRooms {
 }
 
 /** Opens the rooms in order; what is open when one fails is closed again. */
-async function openKit(config: SkillsConfig, kit: SkillsKit, sandbox: KitSandbox): Promise<OpenKit> {
+async function openKit(config: SkillsConfig, kit: SkillsKit, sandbox: KitSandbox, onEnqueue: () => void): Promise<OpenKit> {
   const { database, logger } = config;
   if (config.isDefaultDatabase) logger.info({ database }, "skills and their executions are kept in the working directory");
   const store = await openStore({ database, durability: config.audit.durability });
@@ -132,7 +148,7 @@ async function openKit(config: SkillsConfig, kit: SkillsKit, sandbox: KitSandbox
     await registry.open();
     await instance.open();
     sandbox.recover();
-    return { kit, store, registry, instanceId: instance.id, ...startAudit(store, config, instance) };
+    return { kit, store, registry, instanceId: instance.id, onEnqueue, ...startAudit(store, config, instance) };
   } catch (error) {
     await store.close();
     throw error;

@@ -236,6 +236,34 @@ export interface CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** Who enqueues. Without a `signal`: `executor.cancel(id)` ends queued work. `timeoutMs` counts from the start of the run. */
+export type EnqueueCallOptions = Omit<CallOptions, "signal">;
+
+/** When work for later runs. */
+export interface EnqueueOptions {
+  /** Not before this time: a `Date`, or ISO 8601 with a time zone. Default, and for a time that has passed: at once. */
+  readonly runAt?: Date | string | undefined;
+  /** Work that is due runs in this order, the smallest number first: -1,000 to 1,000. Default 0. */
+  readonly priority?: number | undefined;
+  /** Work of the same owner that still waits under this key is cancelled, and this takes its place. 1 to 255 characters. */
+  readonly jobKey?: string | undefined;
+}
+
+/** What works off the queue. */
+export interface WorkerOptions {
+  /** How much queued work it runs at once, 1 to 1,000. Default 10. */
+  readonly concurrency?: number | undefined;
+}
+
+/** What `kit.startWorker()` gives. */
+export interface SkillsWorker {
+  /**
+   * Takes no more work, and waits up to `graceMs` (default 10,000) for what runs. What is left then is ended: it is put back when it may run
+   * twice, else it ends as CANCELLED. May be called again.
+   */
+  stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
 /** A typed reference: what `define()` returns. */
 export interface SkillHandle<Input = Record<string, unknown>, Output = unknown> {
   readonly name: string;

@@ -18,6 +18,8 @@ export {
   type DurationPercentiles,
   defaultSkills,
   type EnforcedLimits,
+  type EnqueueCallOptions,
+  type EnqueueOptions,
   EXECUTION_STATUSES,
   type ExecutionEvents,
   type ExecutionFilter,
@@ -73,6 +75,7 @@ export {
   SkillRegistry,
   type SkillsKit,
   type SkillsOptions,
+  type SkillsWorker,
   type SkillUpdate,
   type SlotStats,
   type StandardSchema,
@@ -87,16 +90,20 @@ export {
   skillRegistry,
   suggestion,
   type TriedEngine,
+  type UnregisterOptions,
+  type WorkerOptions,
 } from "../lib/index.js";
 export type { SkillsApiOptions } from "./api/options.js";
 export type { ApiIdentity, ApiRole, Authorize } from "./api/roles.js";
 export { skillsApi } from "./api/router.js";
 export { type SkillsDashboardOptions, skillsDashboard } from "./dashboard/dashboard.js";
+export { enqueue } from "./enqueue.js";
+export type { EnqueueStepOptions, ExecutionLocation, FromRequest } from "./enqueue-options.js";
 export { type SkillErrorsOptions, skillErrors } from "./errors.js";
 export type { Identify, Identity } from "./identity.js";
 export { parallel } from "./parallel.js";
 export type { Problem } from "./problem.js";
-export type { RequestCallOptions, RequestSkills, SkillResults } from "./request-skills.js";
+export type { RequestCallOptions, RequestEnqueueOptions, RequestSkills, SkillResults } from "./request-skills.js";
 export { respond } from "./respond.js";
 export { type SkillsMiddleware, type SkillsMiddlewareOptions, skills } from "./skills.js";
 export { skill } from "./step.js";

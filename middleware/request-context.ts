@@ -13,11 +13,18 @@ import {
 } from "../lib/index.js";
 import { anybody, type Identify, type Identity, identifyCaller } from "./identity.js";
 import { requestIdOf } from "./request-id.js";
-import type { RequestCallOptions, RequestSkills, SkillResults } from "./request-skills.js";
+import type { RequestCallOptions, RequestEnqueueOptions, RequestSkills, SkillResults } from "./request-skills.js";
 import { ResponseSignal } from "./response-signal.js";
 import { StepResults } from "./step-results.js";
 import type { SkillsRequest } from "./types.js";
 
+const ENQUEUE_OPTIONS = Object.keys({
+  runAt: true,
+  priority: true,
+  jobKey: true,
+  timeoutMs: true,
+  idempotencyKey: true,
+} satisfies Record<keyof RequestEnqueueOptions, true>);
 const CALL_OPTIONS = ["timeoutMs", "signal", "idempotencyKey"] satisfies (keyof RequestCallOptions)[];
 
 /**
@@ -153,6 +160,28 @@ export class RequestContext implements RequestSkills {
     checkKeys("options of req.skills.execute()", options, CALL_OPTIONS);
     const call = this.callOptions(await this.identity(), this.#either(options.signal), options);
     return await this.executor.execute<Output>(reference as string, input, call);
+  }
+
+  enqueue<Input, Output>(
+    handle: SkillHandle<Input, Output>,
+    input: NoInfer<Input>,
+    options?: RequestEnqueueOptions,
+  ): Promise<SkillExecution<Output>>;
+  enqueue<Output = Record<string, unknown>>(
+    reference: string,
+    input: unknown,
+    options?: RequestEnqueueOptions,
+  ): Promise<SkillExecution<Output>>;
+  async enqueue<Output>(
+    reference: string | SkillHandle<unknown, Output>,
+    input: unknown,
+    options: RequestEnqueueOptions = {},
+  ): Promise<SkillExecution<Output>> {
+    checkKeys("options of req.skills.enqueue()", options, ENQUEUE_OPTIONS);
+    const { timeoutMs, idempotencyKey, ...schedule } = options;
+    const { apiKeyId, sessionId } = await this.identity();
+    const call = { apiKeyId, sessionId, requestId: this.requestId, timeoutMs, idempotencyKey };
+    return await this.executor.enqueue<Output>(reference as string, input, call, schedule);
   }
 
   result<Output>(handle: SkillHandle<unknown, Output>): Output {

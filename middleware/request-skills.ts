@@ -1,5 +1,6 @@
 import type {
   CallOptions,
+  EnqueueOptions,
   SandboxRunner,
   SkillError,
   SkillExecution,
@@ -25,6 +26,9 @@ export interface SkillResults {}
 
 /** Limits of one call made through `req.skills`; who calls is the request's identity and can't be given here. */
 export type RequestCallOptions = Pick<CallOptions, "timeoutMs" | "signal" | "idempotencyKey">;
+
+/** When work for later runs, and within which limits. */
+export type RequestEnqueueOptions = EnqueueOptions & Pick<CallOptions, "timeoutMs" | "idempotencyKey">;
 
 /**
  * `req.skills`: the skills as this request's caller sees them.
@@ -71,6 +75,20 @@ export interface RequestSkills {
     reference: string,
     input: unknown,
     options?: RequestCallOptions,
+  ): Promise<SkillExecution<Output>>;
+  /**
+   * Has a skill run later as this caller, whether or not the client stays, and returns its execution, of status QUEUED.
+   * @throws SkillError: what refuses it; and what `identity()` throws
+   */
+  enqueue<Input, Output>(
+    handle: SkillHandle<Input, Output>,
+    input: NoInfer<Input>,
+    options?: RequestEnqueueOptions,
+  ): Promise<SkillExecution<Output>>;
+  enqueue<Output = Record<string, unknown>>(
+    reference: string,
+    input: unknown,
+    options?: RequestEnqueueOptions,
   ): Promise<SkillExecution<Output>>;
   /**
    * The output of the latest step of this request that was declared with this handle (or with its exact `name@version`).

@@ -20,6 +20,7 @@ const OPTIONS = Object.keys({
   audit: true,
   sandbox: true,
   metrics: true,
+  worker: true,
   identify: true,
 } satisfies Record<keyof SkillsMiddlewareOptions, true>);
 

@@ -76,7 +76,8 @@ export function parseStep(target: string | SkillHandle<unknown, unknown>, option
   return Object.freeze({ reference, key, input: parseInput(where, options.input), when, timeoutMs, onError });
 }
 
-function parseInput(where: string, input: unknown): ParsedStep["input"] {
+/** @throws INVALID_OPTION */
+export function parseInput(where: string, input: unknown): ParsedStep["input"] {
   if (input === undefined) return undefined;
   if (typeof input === "function") return input as (source: StepInputSource) => unknown;
   let text: string | undefined;

@@ -10,6 +10,7 @@ import { addMigrate } from "./commands/migrate.js";
 import { addPrune } from "./commands/prune.js";
 import { addRegister } from "./commands/register.js";
 import { addRun } from "./commands/run.js";
+import { addWorker } from "./commands/worker.js";
 import { exitCodes } from "./exit-codes.js";
 import { errorLine } from "./report.js";
 
@@ -23,6 +24,7 @@ const commands: readonly AddCommand[] = [
   addDisable,
   addPrune,
   addMigrate,
+  addWorker,
   addDashboard,
 ];
 
@@ -33,7 +35,7 @@ export function createProgram(context: CommandContext, onEnd: (exitCode: number)
   program
     .description("Looks after the skills of an Express application, and what they ran.")
     .version(packageVersion(), "-V, --version", "print the version")
-    .option("--database <file>", "SQLite file to work on (default: SKILLS_DATABASE, else skills.db)")
+    .option("--database <database>", "SQLite file or postgres:// URL to work on (default: SKILLS_DATABASE, else skills.db)")
     .option("--json", "print JSON instead of text")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")

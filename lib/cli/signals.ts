@@ -29,3 +29,11 @@ export function stopOnSignals(process: NodeJS.EventEmitter): { readonly signal: 
 export function stoppedExitCode(signal: AbortSignal): number | undefined {
   return signal.aborted ? (signal.reason as StopReason).exitCode : undefined;
 }
+
+/** Resolves once a command is told to stop. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -59,6 +59,20 @@ export function admit(runnable: RunnableSkill, handlers: Handlers, sent: JsonChe
 }
 
 /**
+ * Checks the input of work that may run in another process: by the handler's own parser where this one has it, else by the skill's schema.
+ * @throws INVALID_INPUT; SKILL_FAILED when the parser itself throws
+ */
+export async function checkInput(runnable: RunnableSkill, handlers: Handlers, sent: JsonCheck): Promise<void> {
+  if (!sent.ok) throw invalidInput(runnable, [sent.fault]);
+  if (handlers.has(runnable.skill)) {
+    await parseInput(runnable, handlers.get(runnable.skill), sent.value);
+    return;
+  }
+  const faults = runnable.validateInput(sent.value);
+  if (faults.length > 0) throw invalidInput(runnable, faults);
+}
+
+/**
  * Checks an input by the handler's own parser when it has one, else by the skill's schema.
  * @throws INVALID_INPUT; SKILL_FAILED when the parser itself throws
  */

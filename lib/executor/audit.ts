@@ -37,7 +37,7 @@ export interface AuditStats {
   readonly lost: number;
   /** Age of the oldest end of a call that waits to be written, in milliseconds; 0 when none does. */
   readonly lagMs: number;
-  /** Whether every flush of the last 100 ms or more failed: new calls are refused. */
+  /** Whether every flush of the last 100 ms or more failed, or one takes longer than a call waits: new calls are refused. */
   readonly failing: boolean;
 }
 
@@ -149,7 +149,7 @@ export class AuditWriter implements Audit {
       const waiting: Waiting = { entry, dueAtMs: performance.now() + this.#config.waitMs, settle };
       if (this.#closed) return this.#lose(waiting, "the server is closed");
       this.#ends.set(entry.id, waiting);
-      if (!this.#config.required && this.#failures > 0) this.#tell(waiting, undefined);
+      if (!this.#config.required && (this.#failures > 0 || this.#failing)) this.#tell(waiting, undefined);
       else this.#expiryTimer ??= setTimeout(this.#onExpiry, this.#config.waitMs);
       this.#schedule();
     });
@@ -164,7 +164,7 @@ export class AuditWriter implements Audit {
   async close(): Promise<void> {
     const giveUpAtMs = performance.now() + this.#config.waitMs;
     while (this.#size() > 0 && performance.now() < giveUpAtMs) {
-      await this.#flush(Number.POSITIVE_INFINITY);
+      await withinMs(this.#flush(Number.POSITIVE_INFINITY), giveUpAtMs - performance.now());
       if (this.#failures > 0) await new Promise((resolve) => setTimeout(resolve, FIRST_RETRY_MS));
     }
     this.#closed = true;
@@ -229,7 +229,7 @@ export class AuditWriter implements Audit {
     if (batch.length === 0) return;
     try {
       const answer = this.#store.upsertExecutions(rows);
-      this.#settle(batch, answer instanceof Promise ? await answer : answer);
+      this.#settle(batch, answer instanceof Promise ? await this.#watched(answer) : answer);
       if (this.#failing) this.#logger.info({ failures: this.#failures }, "the audit is written again");
       this.#failures = 0;
       this.#failing = false;
@@ -238,10 +238,25 @@ export class AuditWriter implements Audit {
     }
   }
 
+  /** A database that does not answer fails like one that says so, long before its own time limit. */
+  async #watched<T>(answer: Promise<T>): Promise<T> {
+    const fail = () => this.#noteFailing(new Error(`the database has not answered for ${this.#config.waitMs} ms`));
+    const timer = setTimeout(fail, this.#config.waitMs);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   #noteFailure(error: unknown): void {
     const nowMs = performance.now();
     if (this.#failures++ === 0) this.#failedAtMs = nowMs;
-    if (this.#failing || nowMs - this.#failedAtMs < FAILING_AFTER_MS) return;
+    if (nowMs - this.#failedAtMs >= FAILING_AFTER_MS) this.#noteFailing(error);
+  }
+
+  #noteFailing(error: unknown): void {
+    if (this.#failing) return;
     this.#failing = true;
     this.#logger.error({ err: error, waiting: this.#size() }, "the audit cannot be written; trying again");
   }
@@ -278,6 +293,8 @@ export class AuditWriter implements Audit {
 
   #settle(batch: readonly Waiting[], refused: readonly RefusedRow[]): void {
     const errors = refused.length === 0 ? undefined : new Map(refused.map((row) => [row.id, row.error]));
+    // What a database that answered too late wrote was given up.
+    if (this.#closed) return;
     for (const waiting of batch) {
       this.#forget(waiting);
       if (errors?.has(waiting.entry.id)) {

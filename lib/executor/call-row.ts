@@ -11,7 +11,7 @@ import type { ExecutionEvents } from "./events.js";
 import { inProgress } from "./idempotency.js";
 import type { JsonCheck } from "./json.js";
 import { type Outcome, storableMessage } from "./outcome.js";
-import { type CallFacts, type CallState, fromRow, RUNNING, tailOf, toEntry, toExecution, toRow } from "./record.js";
+import { type CallFacts, type CallState, fromRow, RUNNING, tailOf, toEntry, toExecution, toRow, unreadable } from "./record.js";
 import type { ContainerTrace, RunningCall } from "./running.js";
 
 export interface RowRooms {
@@ -25,6 +25,9 @@ export interface RowRooms {
 /** What is known of a call from its beginning. */
 export interface CallOrigin {
   readonly id: string;
+  readonly createdAt: string;
+  /** Whether it was enqueued and taken: then its row is there, RUNNING. */
+  readonly isTaken: boolean;
   readonly caller: Caller;
   /** The calling execution when it is of this kit, so that its row can be the parent. */
   readonly parent: RunningCall | undefined;
@@ -45,7 +48,6 @@ const QUEUED: CallState = Object.freeze({ ...RUNNING, status: "QUEUED" });
 export class CallRow {
   readonly #rooms: RowRooms;
   readonly #origin: CallOrigin;
-  readonly #createdAt = new Date().toISOString();
   #lastFacts: CallFacts | undefined;
   /** What the containers of the attempts left. */
   #container: Pick<CallState, "sandbox" | "log"> = RUNNING;
@@ -102,7 +104,7 @@ export class CallRow {
   begin(): void {
     this.exists = true;
     const facts = this.#facts(this.sentText, null);
-    this.#rooms.audit.put(toEntry(facts, RUNNING, this.#rooms.maxBytes));
+    if (!this.#origin.isTaken) this.#rooms.audit.put(toEntry(facts, RUNNING, this.#rooms.maxBytes));
     this.#tell(facts, RUNNING);
   }
 
@@ -174,7 +176,7 @@ export class CallRow {
   }
 
   #makeFacts(inputText: string | null, requestHash: string | null): CallFacts {
-    const { id, caller, parent, reference } = this.#origin;
+    const { id, createdAt, caller, parent, reference } = this.#origin;
     const skill = this.runnable?.skill;
     return {
       id,
@@ -187,7 +189,7 @@ export class CallRow {
       parentId: parent?.executionId ?? null,
       rootId: parent?.rootId ?? id,
       instanceId: this.#rooms.instanceId,
-      createdAt: this.#createdAt,
+      createdAt,
       inputText,
       inputMarks: this.runnable?.inputMarks,
       outputMarks: this.runnable?.outputMarks,
@@ -195,8 +197,4 @@ export class CallRow {
       requestHash,
     };
   }
-}
-
-function unreadable(reference: unknown): string {
-  return typeof reference === "string" ? storableMessage(reference).slice(0, 100) : "";
 }

@@ -13,7 +13,7 @@ import type { Handlers } from "./handlers.js";
 import { findEarlier, hashRequest } from "./idempotency.js";
 import { checkJson, type JsonCheck } from "./json.js";
 import type { SkillLimits } from "./limits.js";
-import { toAborted } from "./outcome.js";
+import { messageOf, type Outcome, toAborted } from "./outcome.js";
 import { type RunningCall, runningCall } from "./running.js";
 
 /** What a call needs of the open kit. */
@@ -29,6 +29,10 @@ export interface CallRooms extends RowRooms {
   defaultTimeoutMs(): number;
   /** The context that a handler gets. */
   createContext(running: RunningCall, skill: { name: string; version: string }, attempt: number): HandlerContext;
+  /** Told that work waits for a worker. */
+  onEnqueue(): void;
+  /** Tells watchers of a change that the database made. */
+  tellStored(id: string): Promise<void>;
   /** Told when a call starts waiting for its place, and when it has ended. */
   onStart(id: string, started: StartedWork): unknown;
   onEnd(id: string): unknown;
@@ -51,6 +55,18 @@ export interface CallRequest {
   readonly calling: RunningCall | undefined;
   /** Told the execution's id once nothing refuses the call any more. */
   readonly onAdmitted?: ((id: string) => void) | undefined;
+  /** Set when the call was enqueued before: its row is there, RUNNING. */
+  readonly taken?: TakenFacts | undefined;
+}
+
+/** What is known of queued work that an instance has taken. */
+export interface TakenFacts {
+  readonly id: string;
+  readonly createdAt: string;
+  /** The owner of the version that was chosen when it was enqueued: the caller may have got own versions since. */
+  readonly skillOwner: string;
+  /** Called before the end is committed, for what must be seen no later than that. Never rejects. */
+  beforeEnd(): Promise<void>;
 }
 
 export interface CallResult {
@@ -80,6 +96,32 @@ export async function performCall(rooms: CallRooms, request: CallRequest): Promi
   }
 }
 
+/**
+ * One call that was enqueued. Gives why it must be put back: it was refused for the moment, or shut down before or, where it may run twice,
+ * in its course. Otherwise it has ended, and its row says how.
+ * @throws AUDIT_UNAVAILABLE it has ended, and its row will say so later
+ */
+export async function performTaken(rooms: CallRooms, request: CallRequest): Promise<SkillError | undefined> {
+  const call = new Call(rooms, request);
+  try {
+    rooms.audit.admit();
+    await call.perform();
+    call.endWatch(undefined);
+    return undefined;
+  } catch (thrown) {
+    try {
+      if (call.isPutBack) return thrown as SkillError;
+      if (call.hasRow) throw thrown;
+      const error = thrown instanceof SkillError ? thrown : new SkillError("SKILL_FAILED", messageOf(thrown), { cause: thrown });
+      if (error.retryable) return error;
+      await call.deny(error);
+      return undefined;
+    } finally {
+      call.endWatch(thrown);
+    }
+  }
+}
+
 class Call implements StartedWork {
   readonly #rooms: CallRooms;
   readonly #request: CallRequest;
@@ -89,16 +131,27 @@ class Call implements StartedWork {
   readonly #watch: CallWatch | undefined;
   /** The execution of an earlier call whose answer this one gives. */
   #replayed: SkillExecution<unknown> | undefined;
+  #isWaiting = false;
+  /** Whether queued work goes back into the queue. */
+  isPutBack = false;
   deadline: Deadline | undefined;
 
   constructor(rooms: CallRooms, request: CallRequest) {
     this.#rooms = rooms;
     this.#request = request;
-    this.#id = rooms.nextId();
+    this.#id = request.taken?.id ?? rooms.nextId();
     this.#sent = checkJson(request.input);
     this.#watch = rooms.telemetry.watch(this.#id);
-    const { caller, reference } = request;
-    this.#row = new CallRow(rooms, { id: this.#id, caller, parent: this.#parent(), reference, sent: this.#sent });
+    const { caller, reference, taken } = request;
+    this.#row = new CallRow(rooms, {
+      id: this.#id,
+      createdAt: taken?.createdAt ?? new Date().toISOString(),
+      isTaken: taken !== undefined,
+      caller,
+      parent: this.#parent(),
+      reference,
+      sent: this.#sent,
+    });
   }
 
   /** Whether the call has a row: an error before that is a refusal. */
@@ -108,7 +161,7 @@ class Call implements StartedWork {
 
   async perform(): Promise<CallResult> {
     const { registry, store } = this.#rooms;
-    const { caller, calling } = this.#request;
+    const { caller, calling, taken } = this.#request;
     const reference = registry.parse(this.#request.reference);
     this.#row.reference = reference;
     if (caller.idempotencyKey !== null) {
@@ -122,7 +175,7 @@ class Call implements StartedWork {
         if (this.#replayed !== undefined) return replay(this.#replayed);
       }
     }
-    const found = findRunnable(registry, reference, caller.apiKeyId, calling?.chain ?? []);
+    const found = findRunnable(registry, reference, taken?.skillOwner ?? caller.apiKeyId, calling?.chain ?? []);
     const runnable = found instanceof Promise ? await found : found;
     this.#row.runnable = runnable;
     return this.#perform(runnable);
@@ -171,7 +224,7 @@ class Call implements StartedWork {
       const admitted = admission instanceof Promise ? await deadline.race(admission) : admission;
       this.#request.onAdmitted?.(this.#id);
       const taken = this.#rooms.limits.takePlace(skill, deadline);
-      if (taken !== undefined) place.release = await this.#watchQueue(taken);
+      if (taken !== undefined) place.release = await this.#waitForPlace(taken);
       const end = await this.#runGuarded(admitted, deadline, place);
       return await this.#finish(end, this.#row.requestHash);
     } catch (error) {
@@ -184,6 +237,13 @@ class Call implements StartedWork {
       place.releaseWhenEnded();
       this.#rooms.onEnd(this.#id);
     }
+  }
+
+  async #waitForPlace(taken: Promise<() => void>): Promise<() => void> {
+    this.#isWaiting = true;
+    const release = await this.#watchQueue(taken);
+    this.#isWaiting = false;
+    return release;
   }
 
   #watchQueue(taken: Promise<() => void>): Promise<() => void> {
@@ -243,8 +303,18 @@ class Call implements StartedWork {
   }
 
   async #finish(end: CallEnd, requestHash: string | null): Promise<CallResult> {
+    const { taken } = this.#request;
+    if (taken !== undefined) await this.#beforeEnd(taken, end.outcome, end.attempts);
     const error = end.outcome.error && ofExecution(end.outcome.error, this.#id);
     return { execution: await this.#row.finish(end, error, requestHash), error };
+  }
+
+  /** Queued work may wait for its place as long as it takes, and a server that stops leaves to others what has not begun or may run twice. */
+  async #beforeEnd(taken: TakenFacts, { error }: Outcome, attempts: number): Promise<void> {
+    const isShutDown = error?.code === "SHUTTING_DOWN" && (attempts === 0 || this.#row.runnable?.skill.idempotent === true);
+    this.isPutBack = isShutDown || (this.#isWaiting && error?.code === "SKILL_TIMEOUT");
+    if (this.isPutBack) throw error;
+    await taken.beforeEnd();
   }
 
   #timeoutMs(ofSkill: number | undefined): number {

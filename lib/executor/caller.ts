@@ -60,11 +60,12 @@ function isSignal(value: unknown): value is AbortSignalLike {
   return typeof aborted === "boolean" && typeof addEventListener === "function" && typeof removeEventListener === "function";
 }
 
-function checkedId(name: keyof CallOptions, value: unknown, maxLength = MAX_ID_LENGTH): string | undefined {
+/** @throws INVALID_OPTION */
+export function checkedId(name: string, value: unknown, maxLength = MAX_ID_LENGTH): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && value.length >= 1 && value.length <= maxLength && !UNSTORABLE.test(value)) return value;
   throw new SkillError(
     "INVALID_OPTION",
-    `The call option ${name} must be a string of 1 to ${maxLength} characters without control characters and halves of characters.`,
+    `The option ${name} must be a string of 1 to ${maxLength} characters without control characters and halves of characters.`,
   );
 }

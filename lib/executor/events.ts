@@ -40,6 +40,14 @@ export interface ExecutionTrace {
   readonly forgotten: number;
 }
 
+/** A trace as it goes from the instance that runs an execution to others. */
+export interface SharedTrace {
+  /** `ExecutionEvents.id` of the one whose numbers these are. */
+  readonly source: string;
+  readonly progress: Numbered<ExecutionProgress> | null;
+  readonly lines: readonly Numbered<ExecutionLine>[];
+}
+
 export type StatusChange = Numbered<SkillExecution<unknown>>;
 
 /** Told when an execution changed its status, and when it said something that its trace now holds. Must not throw. */
@@ -63,6 +71,8 @@ interface Trace {
   lines: { readonly number: number; readonly value: ExecutionLine; readonly bytes: number }[];
   forgotten: number;
   bytes: number;
+  /** Of a trace that came from another instance: what of it is here. */
+  shared?: { readonly source: string; readonly number: number };
 }
 
 /**
@@ -140,6 +150,30 @@ export class ExecutionEvents {
         this.#add(executionId, value, 2 * part.length);
       }
     }
+  }
+
+  /** What other instances shall know of an execution, and the number of the latest of it; `undefined` when it said nothing. */
+  share(executionId: string): { readonly number: number; readonly trace: SharedTrace } | undefined {
+    const trace = this.#traces.get(executionId);
+    if (trace === undefined) return undefined;
+    const lines = trace.lines.map(({ number, value }) => ({ number, value }));
+    const number = Math.max(trace.progress?.number ?? 0, lines.at(-1)?.number ?? 0);
+    return { number, trace: { source: this.id, progress: trace.progress ?? null, lines } };
+  }
+
+  /** Takes over what another instance shared of an execution, as far as it is new here. */
+  absorb(executionId: string, { source, progress, lines }: SharedTrace): void {
+    if (source === this.id) return;
+    const trace = this.#traceOf(executionId);
+    const seen = trace.shared?.source === source ? trace.shared.number : 0;
+    const number = Math.max(seen, progress?.number ?? 0, lines.at(-1)?.number ?? 0);
+    if (number === seen) return;
+    trace.shared = { source, number };
+    if (progress !== null && progress.number > seen) trace.progress = { number: ++this.#number, value: progress.value };
+    for (const line of lines) {
+      if (line.number > seen) this.#add(executionId, line.value, 2 * JSON.stringify(line.value).length);
+    }
+    this.#tell(executionId);
   }
 
   /** Tells every watcher that nothing follows. */

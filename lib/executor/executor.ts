@@ -1,17 +1,34 @@
 import { SkillError } from "../errors.js";
 import type { ReferenceLike } from "../registry/reference.js";
 import type { SkillRegistry } from "../registry/registry.js";
+import { requestCancel } from "../store/cancel-requests.js";
 import type { ExecutionFilter } from "../store/executions.js";
+import { cancelWaitingWork } from "../store/queued-work.js";
+import type { QueuedWorkRow } from "../store/rows.js";
 import type { Store } from "../store/store.js";
+import { readTrace } from "../store/traces.js";
 import type { CallTelemetry } from "../telemetry/call-watch.js";
-import type { CallOptions, Handler, Logger, MaybePromise, SandboxRunner, SkillExecution, SkillHandle } from "../types.js";
+import type {
+  CallOptions,
+  EnqueueCallOptions,
+  EnqueueOptions,
+  Handler,
+  Logger,
+  MaybePromise,
+  SandboxRunner,
+  Skill,
+  SkillExecution,
+  SkillHandle,
+} from "../types.js";
 import type { Audit, AuditStats } from "./audit.js";
-import { type CallResult, type CallRooms, performCall, type StartedWork } from "./call.js";
+import { type CallResult, type CallRooms, performCall, performTaken, type StartedWork } from "./call.js";
 import { parseCallOptions } from "./caller.js";
+import { CancelWatch } from "./cancel-watch.js";
 import { type ContainerServer, createContainerHandler } from "./container.js";
 import { createContext, type NestedCalls } from "./context.js";
 import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./deadline.js";
-import { ExecutionEvents } from "./events.js";
+import { enqueueCall } from "./enqueue.js";
+import { ExecutionEvents, type SharedTrace } from "./events.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
 import {
   type ExecutionTree,
@@ -25,7 +42,7 @@ import {
 } from "./history.js";
 import { createIdSource } from "./ids.js";
 import { SkillLimits } from "./limits.js";
-import { runningCall } from "./running.js";
+import { type RunningCall, runningCall } from "./running.js";
 import { type ExecutionStats, readStats, type StatsFilter } from "./statistics.js";
 
 export interface ExecutorConfig {
@@ -49,6 +66,8 @@ export interface ExecutorRooms {
   readonly store: Store;
   readonly audit: Audit;
   readonly instanceId: string;
+  /** Told that work waits for a worker. */
+  onEnqueue(): void;
 }
 
 /** A call that nothing refuses any more. */
@@ -78,6 +97,7 @@ export class SkillExecutor {
   readonly #nextId = createIdSource();
   readonly #running = new Map<string, StartedWork>();
   readonly #nested: NestedCalls;
+  readonly #cancels: CancelWatch;
   #rooms: CallRooms | undefined;
   #timeoutMs: number;
   /** Calls that no handler of this kit makes are refused. */
@@ -94,6 +114,11 @@ export class SkillExecutor {
     this.#open = open;
     this.#timeoutMs = config.timeoutMs;
     this.#handlers = new Handlers((skill) => createContainerHandler(config.containers, skill));
+    this.#cancels = new CancelWatch(
+      () => this.#running.size > 0,
+      (id) => this.#running.get(id)?.deadline?.abort(cancelled()),
+      config.logger,
+    );
     this.#nested = {
       run: (reference: ReferenceLike, input: unknown) => this.run(reference as string, input),
       execute: (reference: ReferenceLike, input: unknown) => this.execute(reference as string, input),
@@ -157,6 +182,80 @@ export class SkillExecutor {
   }
 
   /**
+   * Has a skill run later, in whichever process on the database has a worker that can do it, and returns its execution, of status QUEUED. The
+   * version is chosen and the input checked now; what is returned is committed and survives this process. With an `idempotencyKey` that an
+   * earlier call used, it is that call's execution. Inside a handler it belongs to the same caller and session, but is no part of the call.
+   * @throws what `execute()` throws before the handler starts, but for what only the process that runs it can tell (HANDLER_NOT_FOUND SKILL_BUSY
+   *   CIRCUIT_OPEN); INVALID_OPTION when the audit is off
+   * @since 0.1.0
+   */
+  enqueue<Input, Output>(
+    reference: SkillHandle<Input, Output>,
+    input: NoInfer<Input>,
+    call?: EnqueueCallOptions,
+    options?: EnqueueOptions,
+  ): Promise<SkillExecution<Output>>;
+  enqueue<Output = Record<string, unknown>>(
+    reference: string,
+    input: unknown,
+    call?: EnqueueCallOptions,
+    options?: EnqueueOptions,
+  ): Promise<SkillExecution<Output>>;
+  async enqueue(
+    reference: ReferenceLike,
+    input: unknown,
+    call: EnqueueCallOptions = {},
+    options: EnqueueOptions = {},
+  ): Promise<SkillExecution<unknown>> {
+    const calling = runningCall.getStore();
+    const caller = parseCallOptions(call, calling);
+    return this.#admitted(calling, (rooms) => enqueueCall(rooms, { reference, input, caller, calling, options }));
+  }
+
+  /**
+   * Does work that a worker of this kit has taken; `beforeEnd` is called before its end is committed. Gives why the work must be put back, or
+   * `undefined` when it has ended.
+   * @throws AUDIT_UNAVAILABLE it has ended, and its row will say so later
+   */
+  async performWork(work: QueuedWorkRow, beforeEnd: () => Promise<void>): Promise<SkillError | undefined> {
+    const { id, created_at: createdAt, skill_owner: skillOwner } = work;
+    const caller = {
+      apiKeyId: work.api_key_id,
+      sessionId: work.session_id,
+      requestId: work.request_id,
+      signal: undefined,
+      timeoutMs: work.timeout_ms ?? undefined,
+      idempotencyKey: null,
+    };
+    const reference = `${work.skill_name}@${work.skill_version}`;
+    const taken = { id, createdAt, skillOwner, beforeEnd };
+    try {
+      return await this.#admitted(undefined, (rooms) =>
+        performTaken(rooms, { reference, input: JSON.parse(work.input), caller, calling: undefined, taken }),
+      );
+    } catch (error) {
+      // Refused before it began.
+      if (error instanceof SkillError && error.code === "SHUTTING_DOWN") return error;
+      throw error;
+    }
+  }
+
+  /** Ends work that a worker of this kit has taken: the server stops. */
+  shutDownWork(id: string): void {
+    this.#running.get(id)?.deadline?.abort(endedByShutdown());
+  }
+
+  /** Whether this process has what does a skill's work; of containers, whether the skill is one. */
+  hasHandler(skill: Skill): boolean {
+    return this.#handlers.has(skill);
+  }
+
+  /** Whether `enqueue()` can be used: it needs the audit. @since 0.1.0 */
+  async canEnqueue(): Promise<boolean> {
+    return (await this.#opened()).audit.keepsRows;
+  }
+
+  /**
    * Names a function that skills refer to by `handler`. The last registration under a name counts.
    * @throws INVALID_OPTION
    * @since 0.1.0
@@ -184,6 +283,18 @@ export class SkillExecutor {
   async getExecution(id: string): Promise<SkillExecution<unknown> | undefined> {
     const { store } = await this.#opened();
     return (await readExecution(store, id)) ?? this.#running.get(id)?.snapshot();
+  }
+
+  /**
+   * Like `getExecution()`; `events` then also has what queued work said so far that another process runs: its last progress and lines.
+   * @since 0.1.0
+   */
+  async followExecution(id: string): Promise<SkillExecution<unknown> | undefined> {
+    const execution = await this.getExecution(id);
+    if (execution === undefined || this.#running.has(id)) return execution;
+    const trace = await (await this.#opened()).store.read(readTrace(id));
+    if (trace !== undefined) this.events.absorb(id, JSON.parse(trace) as SharedTrace);
+    return execution;
   }
 
   /**
@@ -238,17 +349,24 @@ export class SkillExecutor {
   }
 
   /**
-   * Ends a call that runs in this process, with status CANCELLED.
-   * @throws EXECUTION_NOT_FOUND; EXECUTION_NOT_RUNNING when it has ended, or runs in another process
+   * Ends an execution with status CANCELLED: at once when it runs in this process or waits in the queue, within about a second when it runs in
+   * another process.
+   * @throws EXECUTION_NOT_FOUND; EXECUTION_NOT_RUNNING when it has ended, or the process that ran it is gone
    * @since 0.1.0
    */
   async cancel(id: string): Promise<void> {
     const started = this.#running.get(id);
-    if (started?.deadline !== undefined)
-      return started.deadline.abort(new SkillError("SKILL_CANCELLED", "The execution was cancelled."));
+    if (started?.deadline !== undefined) return started.deadline.abort(cancelled());
+    const { store } = await this.#opened();
     const execution = await this.getExecution(id);
     if (execution === undefined) throw executionNotFound(id);
-    const where = execution.finishedAt === null ? "runs in another process" : `has ended as ${execution.status}`;
+    if (execution.finishedAt === null) {
+      const nowIso = new Date().toISOString();
+      if (await store.write(() => cancelWaitingWork(id, nowIso))) return this.#tellStored(id);
+      if (await store.write(() => requestCancel(id, nowIso))) return;
+    }
+    const { status } = (await this.getExecution(id)) ?? execution;
+    const where = status === "RUNNING" ? "ran in a process that is gone" : `has ended as ${status}`;
     throw new SkillError("EXECUTION_NOT_RUNNING", `Execution ${id} ${where}.`, { executionId: id });
   }
 
@@ -262,6 +380,7 @@ export class SkillExecutor {
     this.#closing = true;
     this.#closed = this.#active === 0;
     if (!this.#closed) await this.#drain(graceMs);
+    this.#cancels.stop();
     this.events.close();
   }
 
@@ -288,6 +407,11 @@ export class SkillExecutor {
   ): Promise<CallResult> {
     const calling = runningCall.getStore();
     const caller = parseCallOptions(options, calling);
+    return this.#admitted(calling, (rooms) => performCall(rooms, { reference, input, caller, calling, onAdmitted }));
+  }
+
+  /** Does what a call asks for, unless the kit is closing, and has `close()` wait for it. */
+  async #admitted<T>(calling: RunningCall | undefined, work: (rooms: CallRooms) => Promise<T>): Promise<T> {
     // A handler that ignored its signal may call on long after its call, and handlers of other kits are no part of what is waited for.
     if (this.#closed || (this.#closing && (calling === undefined || calling.kit !== this.#rooms?.kit)))
       throw new SkillError("SHUTTING_DOWN", "The server is shutting down; no new call is started.", { retryAfterMs: 1_000 });
@@ -295,7 +419,7 @@ export class SkillExecutor {
     try {
       const opened = this.#opened();
       const rooms = opened instanceof Promise ? await opened : opened;
-      return await performCall(rooms, { reference, input, caller, calling, onAdmitted });
+      return await work(rooms);
     } finally {
       if (--this.#active === 0 && this.#closing) {
         this.#closed = true;
@@ -306,6 +430,7 @@ export class SkillExecutor {
 
   #onStart(id: string, started: StartedWork): void {
     this.#running.set(id, started);
+    if (this.#rooms !== undefined) this.#cancels.start(this.#rooms.store, this.#rooms.instanceId);
     if (this.#graceOver) started.deadline?.abort(endedByShutdown());
   }
 
@@ -315,7 +440,12 @@ export class SkillExecutor {
     return opened instanceof Promise ? opened.then((rooms) => this.#toCallRooms(rooms)) : this.#toCallRooms(opened);
   }
 
-  #toCallRooms({ kit, registry, store, audit, instanceId }: ExecutorRooms): CallRooms {
+  async #tellStored(id: string): Promise<void> {
+    const execution = this.events.isWatched ? await this.getExecution(id) : undefined;
+    if (execution !== undefined) this.events.status(id, () => execution);
+  }
+
+  #toCallRooms({ kit, registry, store, audit, instanceId, onEnqueue }: ExecutorRooms): CallRooms {
     const { maxBytes, maxTimeoutMs, telemetry, logger, sandbox } = this.#config;
     this.#rooms ??= {
       kit,
@@ -331,6 +461,8 @@ export class SkillExecutor {
       handlers: this.#handlers,
       limits: this.#limits,
       nextId: this.#nextId,
+      onEnqueue,
+      tellStored: (id) => this.#tellStored(id),
       defaultTimeoutMs: () => this.#timeoutMs,
       createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger, sandbox, this.events),
       onStart: (id, started) => this.#onStart(id, started),
@@ -338,6 +470,10 @@ export class SkillExecutor {
     };
     return this.#rooms;
   }
+}
+
+function cancelled(): SkillError {
+  return new SkillError("SKILL_CANCELLED", "The execution was cancelled.");
 }
 
 function endedByShutdown(): SkillError {

@@ -38,6 +38,13 @@ export class Handlers {
     this.#byName.set(name, handler);
   }
 
+  /** Whether `get()` gives a handler. */
+  has(skill: Skill): boolean {
+    if (skill.handler === null) return true;
+    const handler = this.#byName.get(skill.handler);
+    return handler !== undefined && (handler.onlyFor === undefined || isSame(handler.onlyFor, skill));
+  }
+
   /** @throws HANDLER_NOT_FOUND naming those that exist */
   get(skill: Skill): RegisteredHandler {
     const name = skill.handler;

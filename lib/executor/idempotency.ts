@@ -29,10 +29,7 @@ export async function findEarlier(
   const row = await store.read(findByIdempotencyKey(apiKeyId, key));
   if (row === undefined) return undefined;
   const executionId = row.id;
-  if (row.request_hash !== requestHash)
-    throw new SkillError("IDEMPOTENCY_MISMATCH", "This idempotency key was used for another skill or another input.", {
-      executionId,
-    });
+  if (row.request_hash !== requestHash) throw mismatch(executionId);
   if (row.finished_at === null) throw inProgress(executionId);
   if (row.status === "SUCCESS" && row.output_state !== "whole")
     throw new SkillError(
@@ -43,6 +40,11 @@ export async function findEarlier(
       },
     );
   return fromRow(row);
+}
+
+export function mismatch(executionId: string): SkillError {
+  const message = "This idempotency key was used for another skill or another input.";
+  return new SkillError("IDEMPOTENCY_MISMATCH", message, { executionId });
 }
 
 export function inProgress(executionId?: string): SkillError {

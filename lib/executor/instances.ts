@@ -1,24 +1,31 @@
 import { hostname } from "node:os";
 import { isProcessAlive } from "../process-alive.js";
+import { deleteOrphanedCancelRequests } from "../store/cancel-requests.js";
 import {
   beatInstance,
   deleteInstance,
+  hasOrphans,
   insertInstance,
   interruptExecutionsOf,
   interruptOrphans,
   listInstances,
 } from "../store/instances.js";
+import { deleteEndedWork, hasEndedWork, rescueWork } from "../store/queued-work.js";
 import type { InstanceRow } from "../store/rows.js";
 import type { Store } from "../store/store.js";
 import type { Logger } from "../types.js";
 
-const HEARTBEAT_MS = 15_000;
-const DEAD_AFTER_MS = 60_000;
-const SWEEP_MS = 60_000;
+/** Together less than 60 s: what a dead instance leaves is taken care of within that time. */
+const HEARTBEAT_MS = 10_000;
+const DEAD_AFTER_MS = 45_000;
+const SWEEP_MS = 10_000;
+/** Work that was taken this often, and whose process died each time, is not tried again: it may be what kills them. */
+const MAX_TAKES = 5;
 
 /**
- * This kit as a row in `instances`, kept alive by a heartbeat. At start and every minute the RUNNING executions of dead instances become
- * INTERRUPTED: an instance is dead when its host is this one and its process is gone, or when its heartbeat is older than 60 s.
+ * This kit as a row in `instances`, kept alive by a heartbeat. At start and every 10 s the RUNNING executions of dead instances become
+ * INTERRUPTED, or QUEUED again when they are queued work that may run twice: an instance is dead when its host is this one and its process
+ * is gone, or when its heartbeat is older than 45 s.
  */
 export class Instance {
   readonly id: string;
@@ -43,15 +50,29 @@ export class Instance {
   async sweep(): Promise<number> {
     const instances = await this.#store.read(listInstances());
     const dead = instances.filter((instance) => instance.id !== this.id && isDead(instance)).map((instance) => instance.id);
+    // Most of the time there is nothing to do, and a transaction would hold up others.
+    if (dead.length === 0 && !(await this.#store.read(hasOrphans()))) {
+      await this.#deleteEndedWork();
+      return 0;
+    }
     const nowIso = new Date().toISOString();
-    const interrupted = await this.#store.write(function* () {
-      const ofDead = yield* interruptExecutionsOf(dead, nowIso);
+    const { interrupted, queuedAgain } = await this.#store.write(function* () {
       for (const id of dead) yield* deleteInstance(id);
-      return ofDead + (yield* interruptOrphans(nowIso));
+      const rescued = yield* rescueWork(MAX_TAKES);
+      const ended = (yield* interruptExecutionsOf(dead, nowIso)) + (yield* interruptOrphans(nowIso));
+      yield* deleteEndedWork();
+      yield* deleteOrphanedCancelRequests();
+      return { interrupted: ended, queuedAgain: rescued.length };
     });
     if (interrupted > 0)
       this.#logger.warn({ interrupted, instances: dead }, "executions of a process that ended are marked INTERRUPTED");
+    if (queuedAgain > 0) this.#logger.warn({ queuedAgain, instances: dead }, "work of a process that ended waits again");
     return interrupted;
+  }
+
+  /** Of the living too: the database was away when they wanted to do it. */
+  async #deleteEndedWork(): Promise<void> {
+    if (await this.#store.read(hasEndedWork())) await this.#store.write(() => deleteEndedWork());
   }
 
   async close(): Promise<void> {
@@ -87,7 +108,8 @@ export class Instance {
   }
 }
 
-function isDead(instance: InstanceRow): boolean {
+/** Whether what it was running has ended without an outcome. */
+export function isDead(instance: InstanceRow): boolean {
   if (Date.now() - Date.parse(instance.heartbeat_at) > DEAD_AFTER_MS) return true;
   if (instance.host !== hostname()) return false;
   if (instance.pid !== process.pid) return !isProcessAlive(instance.pid);

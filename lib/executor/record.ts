@@ -1,6 +1,7 @@
 import type { ExecutionRow } from "../store/rows.js";
 import type { ExecutionSandbox, ExecutionStatus, SensitiveMarks, SkillExecution } from "../types.js";
 import type { AuditEntry } from "./audit.js";
+import { storableMessage } from "./outcome.js";
 import { type StoredState, toStored } from "./redact.js";
 
 /** What is known of a call when it starts. */
@@ -48,6 +49,11 @@ export const RUNNING: CallState = Object.freeze({
   sandbox: null,
   log: null,
 });
+
+/** The name that a row has when its reference could not be read. */
+export function unreadable(reference: unknown): string {
+  return typeof reference === "string" ? storableMessage(reference).slice(0, 100) : "";
+}
 
 /** One state of a call as the audit writes it. */
 export function toEntry(facts: CallFacts, state: CallState, maxBytes: number): AuditEntry {

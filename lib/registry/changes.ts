@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { SkillError } from "../errors.js";
+import { countWorkOf } from "../store/queued-work.js";
 import type { SkillRow } from "../store/rows.js";
 import { writeSetting } from "../store/settings.js";
 import { findSkill, insertSkill, nextRevision, replaceSkill, type SkillChange, updateSkill } from "../store/skills.js";
@@ -54,8 +55,11 @@ export function* changeVersion(key: VersionKey, change: SkillChange): Operation<
   yield* updateSkill(row.id, { ...change, revision, updated_at: new Date().toISOString() });
 }
 
-/** Leaves tombstones; gives how many versions there were. */
-export function* removeVersions(keys: readonly VersionKey[]): Operation<number> {
+/**
+ * Leaves tombstones; gives how many versions there were.
+ * @throws SKILL_IN_USE queued work names one of them and `force` is false
+ */
+export function* removeVersions(keys: readonly VersionKey[], force: boolean): Operation<number> {
   const revision = yield* nextRevision();
   const now = new Date().toISOString();
   let removed = 0;
@@ -63,6 +67,9 @@ export function* removeVersions(keys: readonly VersionKey[]): Operation<number> 
     const row = yield* findSkill(key.apiKeyId, key.name, key.version);
     if (row === undefined || isDeleted(row)) continue;
     yield* updateSkill(row.id, { deleted_at: now, updated_at: now, revision });
+    // After the row was changed: its lock keeps out what is being enqueued in this moment.
+    const waiting = force ? 0 : yield* countWorkOf(row.id);
+    if (waiting > 0) throw inUse(key, waiting);
     removed++;
   }
   return removed;
@@ -75,6 +82,11 @@ export function* changeSetting(key: string, value: unknown): Operation<void> {
 
 export function notFound({ name, version }: VersionKey): SkillError {
   return new SkillError("SKILL_NOT_FOUND", `There is no skill ${quoted(`${name}@${version}`, 160)} of this owner.`);
+}
+
+function inUse({ name, version }: VersionKey, waiting: number): SkillError {
+  const what = `${waiting} queued ${waiting === 1 ? "execution names" : "executions name"} ${name}@${version}`;
+  return new SkillError("SKILL_IN_USE", `${what}. Wait for them or cancel them, or pass force: true, which ends them as DENIED.`);
 }
 
 /** The hash alone would call content that was damaged by hand the same. */

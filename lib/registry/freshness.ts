@@ -31,7 +31,8 @@ interface CopyOptions {
 
 /**
  * This process's copy of the catalogue and the settings. It follows the database by one counter, which is read when the copy was last
- * checked more than a second ago: at once on SQLite, in the background on a database that answers later.
+ * checked more than a second ago: at once on SQLite, in the background on a database that answers later. Such a database also tells of
+ * changes. A copy that was not checked for 60 s is not used before it is.
  */
 export class CatalogueCopy {
   #catalogue = new Catalogue();
@@ -40,6 +41,7 @@ export class CatalogueCopy {
   #checkedAtMs = Number.NEGATIVE_INFINITY;
   #succeededAtMs = Number.NEGATIVE_INFINITY;
   #failure: unknown;
+  #isWatching = false;
   #refreshing: Promise<void> | undefined;
   readonly #store: Store;
   readonly #logger: Logger;
@@ -87,6 +89,9 @@ export class CatalogueCopy {
 
   /** Reads everything anew. @throws what the store throws */
   async reload(): Promise<void> {
+    // Before the first look, so that no change falls between the two.
+    if (!this.#isWatching) this.#store.watch?.(() => void this.catchUp(), "catalogue");
+    this.#isWatching = true;
     await this.#refreshing;
     this.#revision = NOTHING_LOADED;
     await this.#refresh(this.#now());
@@ -105,11 +110,11 @@ export class CatalogueCopy {
     try {
       const answer = this.#store.read(changesSince(this.#revision));
       if (!(answer instanceof Promise)) {
-        this.#succeed(answer);
+        this.#succeed(answer, now);
         return undefined;
       }
       this.#refreshing = answer
-        .then((changes) => this.#succeed(changes))
+        .then((changes) => this.#succeed(changes, now))
         .catch((error: unknown) => this.#fail(error))
         .finally(() => {
           this.#refreshing = undefined;
@@ -121,11 +126,12 @@ export class CatalogueCopy {
     }
   }
 
-  #succeed(changes: Changes | undefined): void {
+  /** `askedAtMs`: what was committed after that may be missing. */
+  #succeed(changes: Changes | undefined, askedAtMs: number): void {
     if (changes !== undefined) this.#apply(changes);
     if (this.#failure !== undefined) this.#logger.info({}, "The catalogue of skills is read from the database again.");
     this.#failure = undefined;
-    this.#succeededAtMs = this.#now();
+    this.#succeededAtMs = askedAtMs;
   }
 
   #fail(error: unknown): void {

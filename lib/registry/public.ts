@@ -20,6 +20,11 @@ export interface RegisterOptions {
   readonly registrant?: boolean | undefined;
 }
 
+export interface UnregisterOptions {
+  /** Remove versions that queued work names, too: that work ends as DENIED when its turn comes. Default false. */
+  readonly force?: boolean | undefined;
+}
+
 /**
  * What skills exist, in every version and for every owner. Changes are stored at once and seen at once by this process, within a second
  * by others on the same database.
@@ -43,8 +48,9 @@ export interface Registry {
   /**
    * Removes a version, or every version of the name, and gives how many there were. Executions stay. What was removed leaves a tombstone:
    * registering other content under it needs `replace: true`.
+   * @throws SKILL_IN_USE queued work names one of the versions, and `force` is not true: then none is removed
    */
-  unregister(name: string, version?: string, apiKeyId?: string): Promise<number>;
+  unregister(name: string, version?: string, apiKeyId?: string, options?: UnregisterOptions): Promise<number>;
   /** The versions that meet every given condition: by name, then owner, then newest first. @throws INVALID_OPTION */
   list(filter?: SkillFilter): Promise<SkillHead[]>;
   /**

@@ -29,13 +29,13 @@ import { invalidDefinition, parseDefinition, parseUpdate, type SkillUpdate } fro
 import { matchesFilter, type SkillFilter, validateFilter } from "./filter.js";
 import { CatalogueCopy } from "./freshness.js";
 import { toHead, toSkill } from "./head.js";
-import type { RegisterOptions, Registry } from "./public.js";
+import type { RegisterOptions, Registry, UnregisterOptions } from "./public.js";
 import { isExactVersion, type ParsedReference, parseNameAndRange, parseReference, type ReferenceLike } from "./reference.js";
 import { type RunnableSkill, RunnableSkills } from "./runnable.js";
 
 export type { SkillUpdate } from "./definition.js";
 export type { SkillFilter } from "./filter.js";
-export { openRegistry, type RegisterOptions, type Registry } from "./public.js";
+export { openRegistry, type RegisterOptions, type Registry, type UnregisterOptions } from "./public.js";
 export type { RunnableSkill } from "./runnable.js";
 
 export interface RegistryConfig {
@@ -112,11 +112,16 @@ export class SkillRegistry implements Registry {
     return skill;
   }
 
-  async unregister(name: string, version?: string, apiKeyId: string = SYSTEM_OWNER): Promise<number> {
+  async unregister(
+    name: string,
+    version?: string,
+    apiKeyId: string = SYSTEM_OWNER,
+    options: UnregisterOptions = {},
+  ): Promise<number> {
     await this.#copy.catchUp();
     const heads = this.#copy.catalogue.owned(name, apiKeyId)?.heads() ?? [];
     const keys = version === undefined ? heads : heads.filter((head) => head.version === version);
-    return keys.length === 0 ? 0 : this.#write(() => removeVersions(keys));
+    return keys.length === 0 ? 0 : this.#write(() => removeVersions(keys, options.force === true));
   }
 
   async list(filter: SkillFilter = {}): Promise<SkillHead[]> {
@@ -185,6 +190,8 @@ export class SkillRegistry implements Registry {
   async invalidateCache(): Promise<void> {
     this.#references.clear();
     this.#runnables.clear();
+    // Where the database answers later, the next use would not wait for it.
+    await this.#copy.catchUp();
     this.#copy.expire();
   }
 

@@ -34,6 +34,12 @@ export function* insertExecution(row: ExecutionRow): Operation<boolean> {
   );
 }
 
+/** Ends a QUEUED execution as CANCELLED, whose handler never ran; gives whether it was QUEUED. */
+export function* endUnrun(id: string, code: string, message: string, nowIso: string): Operation<boolean> {
+  const ended = { status: "CANCELLED", error_code: code, error_message: message, finished_at: nowIso };
+  return (yield* run(db.updateTable("skill_executions").set(ended).where("id", "=", id).where("status", "=", "QUEUED"))) > 0;
+}
+
 /** Which executions; all that is given must hold. */
 export interface ExecutionFilter {
   readonly apiKeyId?: string | undefined;

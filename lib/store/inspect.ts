@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { SqliteConnection } from "./driver.js";
-import { type MigrationState, readMigrations } from "./migrate.js";
+import { readMigrations } from "./migrate.js";
+import type { MigrationState } from "./migrations.js";
 import { toOpenError } from "./sqlite.js";
 import { loadSqliteDriver, sqliteDriverLoaders } from "./sqlite-drivers.js";
 

@@ -1,5 +1,6 @@
-import { all, db, run } from "./query.js";
-import type { InstanceRow } from "./rows.js";
+import type { ExpressionBuilder } from "kysely";
+import { all, db, first, run } from "./query.js";
+import type { InstanceRow, Tables } from "./rows.js";
 import { isUnfinished } from "./statuses.js";
 import type { Operation } from "./store.js";
 
@@ -30,10 +31,26 @@ export function* interruptExecutionsOf(instanceIds: readonly string[], nowIso: s
 
 /** Marks what instances that no longer have a row were running; gives how many. An instance inserts its row before it runs anything. */
 export function* interruptOrphans(nowIso: string): Operation<number> {
-  return yield* run(
-    interrupt(nowIso).where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom("instances").select("instances.id").whereRef("instances.id", "=", "skill_executions.instance_id"))),
-    ),
+  return yield* run(interrupt(nowIso).where((eb) => isOrphan(eb)));
+}
+
+/** Whether `interruptOrphans` has anything to do. */
+export function* hasOrphans(): Operation<boolean> {
+  const row = yield* first(
+    db
+      .selectFrom("skill_executions")
+      .select("id")
+      .where(isUnfinished)
+      .where("status", "=", "RUNNING")
+      .where((eb) => isOrphan(eb))
+      .limit(1),
+  );
+  return row !== undefined;
+}
+
+function isOrphan({ not, exists, selectFrom }: ExpressionBuilder<Tables, "skill_executions">) {
+  return not(
+    exists(selectFrom("instances").select("instances.id").whereRef("instances.id", "=", "skill_executions.instance_id")),
   );
 }
 

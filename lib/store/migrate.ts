@@ -8,13 +8,11 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { SkillError } from "../errors.js";
 import type { SqliteConnection } from "./driver.js";
-import { migrations } from "./migrations.js";
+import { isComplete, MIGRATION_TABLE, type MigrationState, migrationState, migrations } from "./migrations.js";
 import { returnsRows } from "./query.js";
 
-// Not Kysely's default names: the file may also be the application's, with migrations of its own.
-const names = { migrationTableName: "skills_migrations", migrationLockTableName: "skills_migrations_lock" };
+const names = { migrationTableName: MIGRATION_TABLE, migrationLockTableName: `${MIGRATION_TABLE}_lock` };
 
 /**
  * Brings a database to this version's tables. The connection must not be used by anyone else until this has ended. Several processes
@@ -45,40 +43,17 @@ export function rollback(connection: SqliteConnection): void {
   } catch {}
 }
 
-/** Which migrations a database has, in the order of their names. */
-export interface MigrationState {
-  readonly applied: readonly string[];
-  /** Of this version, and not applied. */
-  readonly pending: readonly string[];
-  /** Applied, and of a newer version. */
-  readonly newer: readonly string[];
-}
-
 /** Looked at without a lock. */
 export function readMigrations(connection: SqliteConnection): MigrationState {
-  const known = Object.keys(migrations).sort();
   const tables = connection.prepare("select name from sqlite_master where type = 'table' and name = ?");
-  if (tables.all([names.migrationTableName]).length === 0) return { applied: [], pending: known, newer: [] };
+  if (tables.all([names.migrationTableName]).length === 0) return migrationState([]);
   const rows = connection.prepare(`select name from ${names.migrationTableName} order by name`).all([]);
-  const applied = rows.map((row) => String(row.name));
-  return {
-    applied,
-    pending: known.filter((name) => !applied.includes(name)),
-    newer: applied.filter((name) => !known.includes(name)),
-  };
+  return migrationState(rows.map((row) => String(row.name)));
 }
 
 /** Looked at without a lock, so that a process starts while another one is writing. */
 function isCurrent(connection: SqliteConnection): boolean {
-  const { pending, newer } = readMigrations(connection);
-  if (newer.length > 0) {
-    throw new SkillError(
-      "STORE_INVALID",
-      `The database was changed by a newer version of express-skills (${newer.join(", ")}), which this version cannot work with. ` +
-        "Update express-skills here, or use another database.",
-    );
-  }
-  return pending.length === 0;
+  return isComplete(readMigrations(connection).applied);
 }
 
 function createMigrator(connection: SqliteConnection): Migrator {

@@ -1,4 +1,8 @@
 import { type Kysely, type Migration, sql } from "kysely";
+import { SkillError } from "../errors.js";
+
+/** Not Kysely's default name: the database may also be the application's, with migrations of its own. */
+export const MIGRATION_TABLE = "skills_migrations";
 
 /**
  * Every migration, by name; they run in the order of their names. A released one never changes. Statements must work on every
@@ -7,7 +11,44 @@ import { type Kysely, type Migration, sql } from "kysely";
 export const migrations: Readonly<Record<string, Migration>> = Object.freeze({
   "0001_foundation": { up: foundation },
   "0002_containers": { up: containers },
+  "0003_queue": { up: queue },
 });
+
+/**
+ * Whether a database on which these were applied is up to date.
+ * @throws STORE_INVALID it belongs to a newer version of this package
+ */
+export function isComplete(applied: readonly string[]): boolean {
+  const newer = applied.filter((name) => !Object.hasOwn(migrations, name));
+  if (newer.length > 0) {
+    throw new SkillError(
+      "STORE_INVALID",
+      `The database was changed by a newer version of express-skills (${newer.join(", ")}), which this version cannot work with. ` +
+        "Update express-skills here, or use another database.",
+    );
+  }
+  return applied.length === Object.keys(migrations).length;
+}
+
+/** Which migrations a database has, in the order of their names. */
+export interface MigrationState {
+  readonly applied: readonly string[];
+  /** Of this version, and not applied. */
+  readonly pending: readonly string[];
+  /** Applied, and of a newer version. */
+  readonly newer: readonly string[];
+}
+
+/** What this version makes of the names that a database has in its table of migrations. */
+export function migrationState(names: readonly string[]): MigrationState {
+  const known = Object.keys(migrations).sort();
+  const applied = [...names].sort();
+  return {
+    applied,
+    pending: known.filter((name) => !applied.includes(name)),
+    newer: applied.filter((name) => !known.includes(name)),
+  };
+}
 
 async function foundation(database: Kysely<unknown>): Promise<void> {
   await createSkills(database);
@@ -121,4 +162,48 @@ async function containers(database: Kysely<unknown>): Promise<void> {
   // SQLite takes one column at a time.
   for (const column of ["sandbox", "log"])
     await database.schema.alterTable("skill_executions").addColumn(column, "text").execute();
+}
+
+async function queue(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable("queued_work")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("api_key_id", "text", (column) => column.notNull())
+    .addColumn("session_id", "text")
+    .addColumn("request_id", "text")
+    .addColumn("skill_id", "text", (column) => column.notNull())
+    .addColumn("skill_owner", "text", (column) => column.notNull())
+    .addColumn("skill_name", "text", (column) => column.notNull())
+    .addColumn("skill_version", "text", (column) => column.notNull())
+    .addColumn("input", "text", (column) => column.notNull())
+    .addColumn("timeout_ms", "integer")
+    .addColumn("state", "text", (column) => column.notNull())
+    .addColumn("run_at", "text", (column) => column.notNull())
+    .addColumn("priority", "integer", (column) => column.notNull())
+    .addColumn("job_key", "text")
+    .addColumn("instance_id", "text")
+    .addColumn("takes", "integer", (column) => column.notNull())
+    .addColumn("idempotent", "integer", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .execute();
+  const on = (name: string) => database.schema.createIndex(name).on("queued_work");
+  // What is due, in the order in which it is taken: however much waits for later, a look at the queue does not read it.
+  await on("queued_work_due").columns(["state", "priority", "run_at", "id"]).execute();
+  await on("queued_work_later").columns(["state", "run_at"]).execute();
+  await on("queued_work_skill").column("skill_id").execute();
+  await on("queued_work_key").unique().columns(["api_key_id", "job_key"]).where(sql.ref("job_key"), "is not", null).execute();
+  await on("queued_work_instance").column("instance_id").where(sql.ref("instance_id"), "is not", null).execute();
+  await database.schema
+    .createTable("cancel_requests")
+    .addColumn("execution_id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("instance_id", "text", (column) => column.notNull())
+    .addColumn("requested_at", "text", (column) => column.notNull())
+    .execute();
+  await database.schema.createIndex("cancel_requests_instance").on("cancel_requests").column("instance_id").execute();
+  await database.schema
+    .createTable("execution_traces")
+    .addColumn("execution_id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("trace", "text", (column) => column.notNull())
+    .addColumn("updated_at", "text", (column) => column.notNull())
+    .execute();
 }

@@ -79,12 +79,63 @@ export interface InstancesTable {
   heartbeat_at: string;
 }
 
+/** Work for later: there from the moment it is enqueued until its execution has ended. */
+export interface QueuedWorkTable {
+  /** The execution's. */
+  id: string;
+  /** Who enqueued it. */
+  api_key_id: string;
+  session_id: string | null;
+  request_id: string | null;
+  /** The version that was chosen when it was enqueued, and its owner. */
+  skill_id: string;
+  skill_owner: string;
+  skill_name: string;
+  skill_version: string;
+  /** JSON, whole. */
+  input: string;
+  timeout_ms: number | null;
+  /** `LATER` before `run_at`, `DUE` from then on, `TAKEN` while an instance has it. */
+  state: string;
+  run_at: string;
+  /** Smaller runs first. */
+  priority: number;
+  /** Of the owner's waiting work; gone once it is taken. */
+  job_key: string | null;
+  /** Who has it; null while it waits. */
+  instance_id: string | null;
+  /** How often it was taken. */
+  takes: number;
+  /** 0 or 1: whether it may be taken again when the instance that has it is dead. */
+  idempotent: number;
+  created_at: string;
+}
+
+/** Executions that another instance shall end. */
+export interface CancelRequestsTable {
+  execution_id: string;
+  /** Who runs it. */
+  instance_id: string;
+  requested_at: string;
+}
+
+/** What queued work says while it runs, for other instances to read. */
+export interface ExecutionTracesTable {
+  execution_id: string;
+  /** JSON of its last progress and its last lines. */
+  trace: string;
+  updated_at: string;
+}
+
 export interface Tables {
   skills: SkillsTable;
   catalogue: CatalogueTable;
   settings: SettingsTable;
   skill_executions: ExecutionsTable;
   instances: InstancesTable;
+  queued_work: QueuedWorkTable;
+  cancel_requests: CancelRequestsTable;
+  execution_traces: ExecutionTracesTable;
 }
 
 export type SkillRow = SkillsTable;
@@ -92,3 +143,4 @@ export type SkillRow = SkillsTable;
 export type SkillHeadRow = Omit<SkillsTable, "content">;
 export type ExecutionRow = ExecutionsTable;
 export type InstanceRow = InstancesTable;
+export type QueuedWorkRow = QueuedWorkTable;

@@ -13,6 +13,9 @@ export interface QueryAnswer {
   readonly changes: number;
 }
 
+/** What changes are told of: skills and settings; work that waits. */
+export type Topic = "catalogue" | "queue";
+
 /** A row that the database refused while the rest of its batch was written. */
 export interface RefusedRow {
   readonly id: string;
@@ -36,11 +39,16 @@ export interface Store {
    * One try: throws when the whole batch could not be written (locked, full); rows that violate a constraint are left out and returned.
    */
   upsertExecutions(rows: readonly ExecutionRow[]): MaybePromise<readonly RefusedRow[]>;
+  /**
+   * Databases that can tell so: calls `onChange` when something may have been changed by any process, in the moment of the change while that
+   * can be told, and every 20 s otherwise. It ends when the store is closed.
+   */
+  watch?(onChange: () => void, topic: Topic): void;
   close(): MaybePromise<void>;
 }
 
 export interface StoreConfig {
-  /** A file, or `:memory:`. */
+  /** A file, `:memory:`, or a `postgres://` URL. */
   readonly database: string;
   /** `process`: a commit survives the process. `power`: also loss of power. */
   readonly durability: "process" | "power";

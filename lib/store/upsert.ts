@@ -1,4 +1,11 @@
-import type { CompiledQuery, ExpressionBuilder, OnConflictDatabase, OnConflictTables } from "kysely";
+import {
+  type CompiledQuery,
+  type ExpressionBuilder,
+  type OnConflictBuilder,
+  type OnConflictDatabase,
+  type OnConflictTables,
+  sql,
+} from "kysely";
 import { db } from "./query.js";
 import type { ExecutionRow, Tables } from "./rows.js";
 import { literal } from "./statuses.js";
@@ -56,16 +63,27 @@ const changing = [
 export function compileExecutionUpsert(): CompiledQuery {
   // The values are placeholders: only the text is used.
   const row = Object.fromEntries(executionColumns.map((column) => [column, ""])) as unknown as ExecutionRow;
+  return db.insertInto("skill_executions").values(row).onConflict(nextState).compile();
+}
+
+/** The same for any number of executions at once, on PostgreSQL; its parameters are an array for each of `executionColumns`. */
+export function compileExecutionsUpsert(): CompiledQuery {
+  const arrays = executionColumns.map((column, index) => `$${index + 1}::${arrayTypes[column] ?? "text[]"}`);
   return db
     .insertInto("skill_executions")
-    .values(row)
-    .onConflict((conflict) =>
-      conflict
-        .column("id")
-        .doUpdateSet((eb) => Object.fromEntries(changing.map((column) => [column, eb.ref(`excluded.${column}`)])))
-        .where(mayFollow),
-    )
+    .columns(executionColumns)
+    .expression(sql`select * from unnest(${sql.raw(arrays.join(", "))})`)
+    .onConflict(nextState)
     .compile();
+}
+
+const arrayTypes: { readonly [Column in keyof ExecutionRow]?: string } = { attempts: "int4[]", duration_ms: "float8[]" };
+
+function nextState(conflict: OnConflictBuilder<Tables, "skill_executions">) {
+  return conflict
+    .column("id")
+    .doUpdateSet((eb) => Object.fromEntries(changing.map((column) => [column, eb.ref(`excluded.${column}`)])))
+    .where(mayFollow);
 }
 
 type Upsert = ExpressionBuilder<OnConflictDatabase<Tables, "skill_executions">, OnConflictTables<"skill_executions">>;

@@ -9,6 +9,7 @@ Writes need no \`Origin\` of another site, and those with POST and PATCH the con
 
 const RESPONSE_HEADERS = {
   Location: { description: "Relative to the address that was asked.", schema: { type: "string", format: "uri-reference" } },
+  "Retry-After": { description: "In how many seconds it makes sense to look.", schema: { type: "integer", minimum: 1 } },
   "Preference-Applied": { description: "The preference that was followed (RFC 7240).", schema: { type: "string" } },
 } as const;
 

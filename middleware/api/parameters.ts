@@ -20,6 +20,11 @@ export const parameters = {
     description: "The owner (API key) as which this is done. Admins may name any owner, others themselves only.",
   },
   name: { type: "string", minLength: 1, maxLength: 100, description: "The exact name of a skill." },
+  force: {
+    type: "string",
+    enum: ["true", "false"],
+    description: "Remove it although queued work names it, which then ends as DENIED.",
+  },
   version: { type: "string", minLength: 1, maxLength: 128, description: "An exact version." },
   limit: { type: "integer", minimum: 1, maximum: 200, description: "How many at most. Default 50." },
   cursor: { type: "string", minLength: 1, maxLength: 1_024, description: "`nextCursor` of the page before." },
@@ -33,7 +38,7 @@ export const headers = {
   prefer: {
     type: "string",
     description:
-      "`wait=N` (RFC 7240) waits for at most N seconds, `respond-async` not at all: the answer is then 202 with the execution's address, and the call goes on, also when the client leaves. Without it a call ends when its client leaves.",
+      "`wait=N` (RFC 7240) waits for at most N seconds; when that is not enough the answer is 202 with the execution's address, and the call goes on, also when the client leaves. `respond-async` enqueues the work, for any process with a worker, and answers 202 at once. Without it a call ends when its client leaves.",
   },
   idempotencyKey: {
     type: "string",

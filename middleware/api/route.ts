@@ -37,7 +37,7 @@ export interface ApiResponse {
   /** Absent: no body. */
   readonly body?: ComponentName;
   readonly type?: "text/event-stream";
-  readonly headers?: readonly ("Location" | "Preference-Applied")[];
+  readonly headers?: readonly ("Location" | "Preference-Applied" | "Retry-After")[];
 }
 
 /** One row of the table. */

@@ -24,6 +24,18 @@ export async function replyToStarted(
   return { status: 202, body: showExecution(caller, body), headers: { ...headers, ...applied } };
 }
 
+/** The answer to work that was enqueued: where its execution will be found; the stored answer when an earlier request with its key has one. */
+export function replyToQueued(
+  { caller, link }: Pick<ApiRequest, "caller" | "link">,
+  execution: SkillExecution<unknown>,
+  { applied }: WaitPreference,
+): ApiReply {
+  const isWaiting = execution.finishedAt === null;
+  const headers = { Location: link(`executions/${execution.id}`), "Preference-Applied": applied };
+  const body = showExecution(caller, execution);
+  return isWaiting ? { status: 202, body, headers: { ...headers, "Retry-After": "1" } } : { status: 200, body, headers };
+}
+
 async function endedWithin(
   ended: Promise<SkillExecution<unknown>>,
   waitMs: number,

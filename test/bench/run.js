@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 /** @typedef {import("./rounds.js").Row} Row */
 
-const benchmarks = ["route.js", "execute.js", "look-up.js", "sandbox/containers.js", "sandbox/route.js"];
+const benchmarks = ["route.js", "execute.js", "postgres.js", "look-up.js", "sandbox/containers.js", "sandbox/route.js"];
 const isQuick = process.argv.includes("--quick");
 
 /** @type {Row[]} */

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { createSkills } from "express-skills/core";
+import { idAt } from "./ids.js";
 
 /**
  * What an audit without group commits does: two single-row writes per call, each prepared and committed by itself, in the same table with
@@ -39,14 +40,4 @@ export async function openTwoWrites(file) {
     },
     close: () => database.close(),
   };
-}
-
-/**
- * As long and as sortable as a UUIDv7.
- * @param {number} time
- * @param {number} count
- */
-function idAt(time, count) {
-  const hex = time.toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${count.toString(16).padStart(12, "0")}`;
 }

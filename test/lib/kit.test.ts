@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { defaultSkills, skillExecutor, skillRegistry } from "../../lib/index.js";
-import { openTestKit, temporaryFolder } from "../fixtures/kit.js";
+import { connectBeside, databaseKind, newDatabase } from "../fixtures/database.js";
+import { openTestKit } from "../fixtures/kit.js";
 
 const anything = { type: "object" } as const;
 
@@ -20,7 +21,7 @@ test("what is defined while calls run is there for the next call, and disturbs n
 
 test("the default kit is made anew by the first use after it was closed, on the same database", async () => {
   const before = process.env.SKILLS_DATABASE;
-  process.env.SKILLS_DATABASE = join(temporaryFolder(), "default.db");
+  process.env.SKILLS_DATABASE = newDatabase();
   onTestFinished(async () => {
     await defaultSkills().close();
     if (before === undefined) delete process.env.SKILLS_DATABASE;
@@ -36,7 +37,7 @@ test("the default kit is made anew by the first use after it was closed, on the 
   await expect(skillExecutor.run("one", {})).rejects.toMatchObject({ code: "HANDLER_NOT_FOUND" });
 });
 
-test("one idempotency key in two kits on one file runs the handler once", async () => {
+test("one idempotency key in two kits on one database runs the handler once", async () => {
   const kit = openTestKit();
   const other = openTestKit({ database: kit.file });
   let runs = 0;
@@ -65,8 +66,8 @@ test("a secret of an input or output is nowhere in the database's files or the l
   await kit.executor.run("login", { ...input, n: secret }).catch(() => {});
   await kit.executor.run("login", input, { idempotencyKey: "other", timeoutMs: 1 }).catch(() => {});
   await kit.close();
-  const folder = dirname(kit.file);
-  for (const file of readdirSync(folder)) expect(readFileSync(join(folder, file), "latin1")).not.toContain(secret);
+  for (const stored of databaseKind === "postgres" ? await readTables(kit.file) : readFiles(kit.file))
+    expect(stored).not.toContain(secret);
   expect(JSON.stringify(kit.logged)).not.toContain(secret);
 });
 
@@ -80,3 +81,18 @@ test("a skill that another process registered a moment before can be run at once
   await other.registry.register(definition);
   expect(await other.executor.run("pay", {})).toBe(1);
 });
+
+function readFiles(database: string): string[] {
+  const folder = dirname(database);
+  return readdirSync(folder).map((file) => readFileSync(join(folder, file), "latin1"));
+}
+
+async function readTables(database: string): Promise<string[]> {
+  const client = await connectBeside(database);
+  const { rows } = await client.query<{ tablename: string }>(
+    "select tablename from pg_tables where schemaname = current_schema()",
+  );
+  const tables: string[] = [];
+  for (const { tablename } of rows) tables.push(JSON.stringify((await client.query(`select * from ${tablename}`)).rows));
+  return tables;
+}

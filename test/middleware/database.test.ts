@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { respond, skill, skillErrors } from "../../middleware/index.js";
+import { newDatabase } from "../fixtures/database.js";
 import { temporaryFolder } from "../fixtures/kit.js";
 import { lockDatabase } from "../fixtures/lock.js";
 import { memoryLogger, newKit, post, send, serve, until, versions } from "./servers.js";
@@ -25,7 +26,7 @@ describe.each(versions)("a database in trouble, on Express $version", ({ express
   };
 
   test("that is locked: routes without skills answer, calls get 503 with Retry-After before their handler runs, and it recovers", async () => {
-    const database = `${temporaryFolder()}/skills.db`;
+    const database = newDatabase();
     const { url, kit, logger, runs } = await newServer(database);
     expect((await post(`${url}/echo`, { n: 1 })).body).toEqual({ n: 1 });
     const lock = await lockDatabase(database);

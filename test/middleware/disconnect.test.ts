@@ -26,7 +26,9 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
     });
     const app = express().use(express.json()).use(kit);
     /** Notes whatever runs behind the step. */
-    const finish = () => {
+    const finish = async () => {
+      // A client that leaves early must not find it opening.
+      await kit.ready();
       app.use((req, _res, next) => {
         seen.afterwards.push(req.path);
         next();

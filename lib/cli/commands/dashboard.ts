@@ -5,6 +5,7 @@ import { exitCode } from "../exit-codes.js";
 import { loadHandlers } from "../handlers.js";
 import { withKit } from "../kit.js";
 import { collect, integerBetween } from "../option-parsers.js";
+import { aborted } from "../signals.js";
 
 interface DashboardOptions extends CommonOptions {
   readonly port: number;
@@ -40,10 +41,3 @@ const dashboard: Work<DashboardOptions> = async (context, options) => {
     }
   });
 };
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}

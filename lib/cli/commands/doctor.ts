@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { inspectSqlite } from "../../store/inspect.js";
-import { databaseOf, fileOf } from "../chosen-database.js";
+import { isPostgresUrl } from "../../store/postgres-url.js";
+import { databaseOf } from "../chosen-database.js";
 import { type AddCommand, type CommandContext, type CommonOptions, examples, type Work } from "../command.js";
 import { checkDatabase } from "../doctor/check-database.js";
 import { checkEngine } from "../doctor/check-engine.js";
@@ -30,10 +29,11 @@ export const addDoctor: AddCommand = (program, toAction) => {
 
 const doctor: Work<DoctorOptions> = async (context, options) => {
   const { terminal, environment } = context;
-  const ofNode = checkNode();
-  const ofDatabase = await checkDatabase(databaseOf(context, options));
+  const database = databaseOf(context, options);
+  const ofNode = checkNode({ needsSqlite: !isPostgresUrl(database) });
+  const { findings: ofDatabase, isCurrent } = await checkDatabase(database);
   const isUsable = [...ofNode, ...ofDatabase].every(({ state }) => state !== "broken");
-  const { findings: ofSkills, images } = isUsable ? await lookAtSkills(context, options) : nothing;
+  const { findings: ofSkills, images } = isUsable && isCurrent ? await lookAtSkills(context, options) : nothing;
   const ofEngine = await checkEngine(environment, [...new Set([...images, ...(options.image ?? [])])]);
   const findings = [...ofNode, ...ofDatabase, ...ofSkills, ...ofEngine];
   const isBroken = findings.some(({ state }) => state === "broken");
@@ -44,15 +44,13 @@ const doctor: Work<DoctorOptions> = async (context, options) => {
 
 const nothing: SkillFindings = Object.freeze({ findings: [], images: [] });
 
-/** Only of a file that is there and of this version: doctor neither makes nor changes one. */
+/** Only of a database that is there and of this version: doctor neither makes nor changes one. */
 async function lookAtSkills(context: CommandContext, options: DoctorOptions): Promise<SkillFindings> {
-  const file = fileOf(databaseOf(context, options));
-  if (file === undefined || !existsSync(file) || inspectSqlite(file).pending.length > 0) return nothing;
   try {
     return await withKit(context, options, checkSkills);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const action = "Let this user read and write the file and its folder, and end what holds it locked.";
+    const action = "Let this user read and write it (and the folder of a file), and end what holds it locked.";
     return { findings: [{ subject: "database", state: "broken", message, action }], images: [] };
   }
 }

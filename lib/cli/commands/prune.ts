@@ -35,7 +35,7 @@ const prune: Work<PruneOptions> = async (context, options) => {
   const { terminal, signal } = context;
   const before = beforeOf(options);
   const database = databaseOf(context, options);
-  requireDatabase(database);
+  await requireDatabase(database);
   const store = await openStore({ database, durability: "process" });
   try {
     const isDryRun = options.dryRun === true;

@@ -3,27 +3,31 @@ import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SkillError } from "../../errors.js";
 import { inspectSqlite } from "../../store/inspect.js";
+import { isPostgresUrl } from "../../store/postgres-url.js";
 import { fileOf } from "../chosen-database.js";
-import { type Finding, ok } from "./finding.js";
+import { checkPostgres } from "./check-postgres.js";
+import { type DatabaseFindings, type Finding, newerTables, ok, olderTables } from "./finding.js";
 
 const LOW_DISK_BYTES = 256 * 1024 * 1024;
 const OTHERS = 0o077;
 
-/** The file, its tables and its place. Nothing is made or changed. */
-export async function checkDatabase(database: string): Promise<readonly Finding[]> {
+/** The database, its tables and its place. Nothing is made or changed. */
+export async function checkDatabase(database: string): Promise<DatabaseFindings> {
+  if (isPostgresUrl(database)) return checkPostgres(database);
   const file = fileOf(database);
-  if (file === undefined) return [urlOrMemory(database)];
-  if (!existsSync(file)) return [missing(file), ...(await checkDisk(dirname(file)))];
-  return [checkTables(file), ...(await checkMode(file)), ...(await checkDisk(file))];
+  if (file === undefined) return { findings: [otherUrlOrMemory(database)], isCurrent: false };
+  if (!existsSync(file)) return { findings: [missing(file), ...(await checkDisk(dirname(file)))], isCurrent: false };
+  const ofTables = checkTables(file);
+  return { findings: [ofTables, ...(await checkMode(file)), ...(await checkDisk(file))], isCurrent: ofTables.state === "ok" };
 }
 
-function urlOrMemory(database: string): Finding {
+function otherUrlOrMemory(database: string): Finding {
   if (database === ":memory:") return ok("database", "in memory: nothing is kept");
   return {
     subject: "database",
     state: "broken",
-    message: "it is a URL, and this version supports SQLite files only",
-    action: "Name a file with --database or SKILLS_DATABASE.",
+    message: "it is a URL of another kind than postgres://",
+    action: "Name a file or a postgres:// URL with --database or SKILLS_DATABASE.",
   };
 }
 
@@ -44,13 +48,8 @@ function missing(file: string): Finding {
 function checkTables(file: string): Finding {
   try {
     const { pending, newer } = inspectSqlite(file);
-    if (newer.length > 0) {
-      const message = `${file} was changed by a newer version (${newer.join(", ")})`;
-      return { subject: "database", state: "broken", message, action: "Update express-skills here, or use another database." };
-    }
-    if (pending.length === 0) return ok("database", file);
-    const message = `${file} is of an older version (without ${pending.join(", ")})`;
-    return { subject: "database", state: "warning", message, action: "Run `express-skills migrate`, or start the server." };
+    if (newer.length > 0) return newerTables(file, newer);
+    return pending.length === 0 ? ok("database", file) : olderTables(file, pending);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const isLocked = error instanceof SkillError && error.retryable;

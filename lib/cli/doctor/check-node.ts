@@ -5,9 +5,9 @@ import { type Finding, ok } from "./finding.js";
 
 const OLDEST_NODE = "20.19.0";
 
-/** Node itself, and the drivers that work in it. */
-export function checkNode(version = process.version): readonly Finding[] {
-  return [checkVersion(version), checkDriver()];
+/** Node itself, and the SQLite drivers that work in it, where one is needed. */
+export function checkNode({ version = process.version, needsSqlite = true } = {}): readonly Finding[] {
+  return [checkVersion(version), ...(needsSqlite ? [checkDriver()] : [])];
 }
 
 function checkVersion(version: string): Finding {

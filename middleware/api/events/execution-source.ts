@@ -35,7 +35,7 @@ export async function openExecutionSource(options: ExecutionSourceOptions, wake:
   const source = new ExecutionSource(options, wake);
   try {
     // Asked for once it is watched, so that nothing falls between the two.
-    const execution = await executor.getExecution(id);
+    const execution = await executor.followExecution(id);
     if (execution !== undefined) return source.begin(execution);
   } catch (error) {
     source.stop();
@@ -142,12 +142,13 @@ class ExecutionSource implements StreamSource {
     return trace === undefined || this.#options.withLines ? trace : { progress: trace.progress, lines: [], forgotten: 0 };
   }
 
-  /** Of an execution in another process only the row is known. */
+  /** Of an execution in another process the row is known, and what queued work said as far as it is stored. */
   async #ask(): Promise<void> {
     const { executor, id } = this.#options;
     // A database that does not answer now will do so later.
-    const execution = await executor.getExecution(id).catch(() => undefined);
-    if (execution === undefined || execution.status === this.#execution?.status) return;
+    const execution = await executor.followExecution(id).catch(() => undefined);
+    const known = this.#changes.at(-1)?.value ?? this.#execution;
+    if (execution === undefined || execution.status === known?.status) return;
     this.#changes.push({ number: executor.events.number, value: execution });
     this.#wake();
   }

@@ -3,7 +3,7 @@ import { headers, parameters } from "../parameters.js";
 import { parsePrefer } from "../prefer.js";
 import { invalidParameter } from "../problems.js";
 import { defineRoute } from "../route.js";
-import { replyToStarted } from "../started.js";
+import { replyToQueued, replyToStarted } from "../started.js";
 
 export const runSkill = defineRoute<{ readonly owner?: string }, unknown>({
   method: "POST",
@@ -23,17 +23,27 @@ export const runSkill = defineRoute<{ readonly owner?: string }, unknown>({
       headers: ["Location", "Preference-Applied"],
     },
     201: { description: "It has ended.", body: "Execution", headers: ["Location", "Preference-Applied"] },
-    202: { description: "It goes on.", body: "Execution", headers: ["Location", "Preference-Applied"] },
+    202: {
+      description: "It goes on, or waits to be run.",
+      body: "Execution",
+      headers: ["Location", "Preference-Applied", "Retry-After"],
+    },
   },
   async handle(request) {
     const { kit, caller, params, query, body = {}, requestId } = request;
     const apiKeyId = actingOwner(caller, query.owner);
     const preference = parsePrefer(request.header("prefer"));
     const idempotencyKey = parseKey(request.header("idempotency-key"));
+    const reference = params["reference"] ?? "";
+    const { sessionId } = caller;
+    if (preference?.isAsync === true && (await kit.executor.canEnqueue())) {
+      const queued = await kit.executor.enqueue<unknown>(reference, body, { apiKeyId, sessionId, requestId, idempotencyKey });
+      return replyToQueued(request, queued, preference);
+    }
     // Who can ask for the answer later may leave.
     const signal = preference === undefined && idempotencyKey === undefined ? request.signal : undefined;
-    const call = { apiKeyId, sessionId: caller.sessionId, requestId, idempotencyKey, signal };
-    return replyToStarted(request, await kit.executor.start(params["reference"] ?? "", body, call), preference);
+    const call = { apiKeyId, sessionId, requestId, idempotencyKey, signal };
+    return replyToStarted(request, await kit.executor.start(reference, body, call), preference);
   },
 });
 

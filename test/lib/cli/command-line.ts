@@ -1,10 +1,12 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
+import { EventEmitter, once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { main } from "../../../lib/cli/main.js";
 import { openStore } from "../../../lib/store/open.js";
 import { temporaryFolder, until } from "../../fixtures/kit.js";
 
@@ -71,6 +73,27 @@ export function commandLine(): CommandLine {
     },
     start,
   };
+}
+
+/** Variables whose PATH has no engine that works. */
+export function withoutEngine({ folder: parent }: CommandLine): NodeJS.ProcessEnv {
+  const folder = join(parent, "bin");
+  mkdirSync(folder, { recursive: true });
+  for (const name of ["docker", "podman"]) {
+    writeFileSync(join(folder, name), "#!/bin/sh\necho 'Cannot connect to the engine' >&2\nexit 125\n", { mode: 0o755 });
+  }
+  return { PATH: `${folder}:${process.env["PATH"]}`, SKILLS_SANDBOX_RUNTIME: "" };
+}
+
+/** Runs a command to its end in this process, which starts in no time. */
+export async function runHere(words: readonly string[], environment: NodeJS.ProcessEnv): Promise<Ended> {
+  const [stdin, stdout, stderr] = [new PassThrough().end(), new PassThrough(), new PassThrough()];
+  const printed = [stdout, stderr].map((stream) => text(stream));
+  const { PATH } = process.env;
+  const code = await main(words, Object.assign(new EventEmitter(), { stdin, stdout, stderr }), { PATH, ...environment });
+  for (const stream of [stdout, stderr]) stream.end();
+  const [out = "", err = ""] = await Promise.all(printed);
+  return { code, stdout: out, stderr: err };
 }
 
 function watch(child: Running["child"]): Running {

@@ -1,5 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync } from "node:fs";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { checkEngine } from "../../../lib/cli/doctor/check-engine.js";
@@ -7,11 +6,11 @@ import { checkNode } from "../../../lib/cli/doctor/check-node.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
 import { createStubEngine } from "../../engines/stub-engine.js";
 import { openTestKit } from "../../fixtures/kit.js";
-import { type CommandLine, commandLine, makeDatabase, timeout } from "./command-line.js";
+import { type CommandLine, commandLine, makeDatabase, timeout, withoutEngine } from "./command-line.js";
 
 describe("express-skills doctor", { timeout }, () => {
   test("finds nothing to do where all is well, and does not need an engine that no skill needs", async () => {
-    const line = withoutEngine();
+    const line = lineWithoutEngine();
     const kit = openTestKit({ database: line.file });
     kit.define({ name: "work", schema: { type: "object" }, handler: () => ({}) });
     await kit.ready();
@@ -26,7 +25,7 @@ describe("express-skills doctor", { timeout }, () => {
   });
 
   test("says what to do about each fault, exits with 1 and prints the same as JSON", async () => {
-    const line = withoutEngine();
+    const line = lineWithoutEngine();
     await makeDatabase(line);
     chmodSync(line.file, 0o644);
     const { code, stdout } = await line.doctor("--json", "--image", "alpine:3");
@@ -47,7 +46,7 @@ describe("express-skills doctor", { timeout }, () => {
   });
 
   test("looks at a database that is not there without making it, and at one that is damaged", async () => {
-    const missing = withoutEngine();
+    const missing = lineWithoutEngine();
     expect(await missing.doctor()).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/warning +database .*does not exist/),
@@ -60,7 +59,7 @@ describe("express-skills doctor", { timeout }, () => {
   });
 
   test("leaves a database of an older version as it is, and says how to bring it up to date", async () => {
-    const line = withoutEngine();
+    const line = lineWithoutEngine();
     new Database(line.file).exec("create table other (a)").close();
     const stdout = expect.stringMatching(/warning +database .* is of an older version .*\n +Run `express-skills migrate`/);
     expect(await line.doctor()).toMatchObject({ code: 0, stdout });
@@ -87,8 +86,8 @@ describe("express-skills doctor", { timeout }, () => {
   });
 
   test("tells an old Node from one that will do", () => {
-    expect(checkNode("v18.20.0")[0]).toMatchObject({ state: "broken", action: "Install Node 20.19.0 or later." });
-    expect(checkNode("v26.1.0")[0]).toMatchObject({ state: "ok" });
+    expect(checkNode({ version: "v18.20.0" })[0]).toMatchObject({ state: "broken", action: "Install Node 20.19.0 or later." });
+    expect(checkNode({ version: "v26.1.0" })[0]).toMatchObject({ state: "ok" });
   });
 });
 
@@ -109,14 +108,8 @@ onEachEngine("doctor", (engine) => {
   });
 });
 
-/** A command line whose PATH has no engine that works. */
-function withoutEngine(): CommandLine & { doctor(...words: string[]): ReturnType<CommandLine["run"]> } {
+function lineWithoutEngine(): CommandLine & { doctor(...words: string[]): ReturnType<CommandLine["run"]> } {
   const line = commandLine();
-  const folder = join(line.folder, "bin");
-  mkdirSync(folder);
-  for (const name of ["docker", "podman"]) {
-    writeFileSync(join(folder, name), "#!/bin/sh\necho 'Cannot connect to the engine' >&2\nexit 125\n", { mode: 0o755 });
-  }
-  const environment = { PATH: `${folder}:${process.env["PATH"]}`, SKILLS_SANDBOX_RUNTIME: "" };
+  const environment = withoutEngine(line);
   return { ...line, doctor: (...words) => line.start(["doctor", ...words], environment).ended };
 }

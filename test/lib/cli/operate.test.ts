@@ -134,9 +134,15 @@ describe("the database of a command", { timeout }, () => {
     expect(ended.stderr).not.toMatch(/\n\s+at /);
   });
 
-  test("that is a URL is refused without showing its password", async () => {
-    const ended = await commandLine().run("list", "--database", "postgres://root:hunter2@db/skills");
-    expect(ended.code).toBe(2);
-    expect(ended.stderr).not.toContain("hunter2");
+  test.each([
+    ["postgres://root:hunter2@127.0.0.1:1/skills", 3],
+    ["postgres://root:hunter2@127.0.0.1:1/skills?sslmod=require", 2],
+    ["mysql://root:hunter2@127.0.0.1/skills", 2],
+  ])("that is the URL %s and cannot be used is told without its password", async (url, code) => {
+    for (const words of [["list"], ["doctor", "--json"]]) {
+      const ended = await commandLine().run(...words, "--database", url);
+      expect(ended.code).toBe(words[0] === "doctor" ? 1 : code);
+      expect(ended.stdout + ended.stderr).not.toContain("hunter2");
+    }
   });
 });

@@ -32,7 +32,7 @@ describe("the program", { timeout }, () => {
       });
       command.outputHelp();
       expect(help).toContain(`Examples:\n  $ express-skills ${command.name()}`);
-      expect(help).toContain("--database <file>");
+      expect(help).toContain("--database <database>");
       expect(help).toContain("--json");
     }
   });

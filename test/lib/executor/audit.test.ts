@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSqlite } from "../../../lib/store/sqlite.js";
+import { newImpatientDatabase } from "../../fixtures/database.js";
 import { openTestKit, temporaryFolder, until } from "../../fixtures/kit.js";
 import { lockDatabase } from "../../fixtures/lock.js";
 
@@ -22,8 +22,6 @@ describe("the audit", () => {
   test("has the committed final row of every acknowledged call, 500 at once", async () => {
     const { kit } = kitWith();
     const executions = await Promise.all(Array.from({ length: 500 }, (_, n) => kit.executor.execute("echo", { n })));
-    const reader = await openSqlite({ database: kit.file, durability: "process" });
-    await reader.close();
     const other = openTestKit({ database: kit.file });
     for (const { id, input } of executions)
       expect(await other.executor.getExecution(id)).toMatchObject({ status: "SUCCESS", output: input });
@@ -135,7 +133,7 @@ describe("the audit", () => {
 
 describe("while another process holds the database", () => {
   test("a finished call waits for its row, new calls are refused before their handler, and all recovers by itself", async () => {
-    const { kit, runs } = kitWith();
+    const { kit, runs } = kitWith({ database: newImpatientDatabase() });
     await kit.executor.execute("echo", {});
     const lock = await lockDatabase(kit.file);
     const waiting = kit.executor.execute("echo", { n: 1 });

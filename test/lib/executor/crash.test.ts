@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { insertInstance } from "../../../lib/store/instances.js";
 import { openStore } from "../../../lib/store/open.js";
-import { gate, openTestKit, temporaryFolder, until } from "../../fixtures/kit.js";
+import { newDatabase } from "../../fixtures/database.js";
+import { gate, openTestKit, until } from "../../fixtures/kit.js";
 
 const launch = `import { runnerImport } from "vite"; await runnerImport(process.argv[1], { configFile: false, logLevel: "error" });`;
 
@@ -20,7 +21,7 @@ async function startRunning(database: string) {
 
 describe("a process that is killed in the middle of a call", () => {
   test("leaves a RUNNING row that the next start marks INTERRUPTED, and no instance", async () => {
-    const database = `${temporaryFolder()}/skills.db`;
+    const database = newDatabase();
     const { child, executionId } = await startRunning(database);
     const living = openTestKit({ database });
     expect(await living.executor.getExecution(executionId)).toMatchObject({ status: "RUNNING", finishedAt: null });

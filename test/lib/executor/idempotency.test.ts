@@ -66,7 +66,9 @@ describe("a call with an idempotency key", () => {
       Array.from({ length: 20 }, () => kit.executor.execute("once", {}, { idempotencyKey: "k" })),
     );
     expect(runs()).toBe(1);
-    expect(calls.filter((call) => call.status === "fulfilled")).toHaveLength(1);
+    // On a database that answers later, some only ask once it has run.
+    const ids = new Set(calls.map((call) => call.status === "fulfilled" && call.value.id));
+    expect(ids.size - (ids.has(false) ? 1 : 0)).toBe(1);
     for (const call of calls)
       if (call.status === "rejected") expect(call.reason).toMatchObject({ code: "IDEMPOTENCY_IN_PROGRESS" });
   });

@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ExecutionStats, readStats } from "../../../lib/executor/statistics.js";
 import { openStore } from "../../../lib/store/open.js";
 import type { Store } from "../../../lib/store/store.js";
 import { executionRow, idAt } from "../../contract/rows.js";
+import { newDatabase } from "../../fixtures/database.js";
 
 let store: Store;
-beforeAll(async () => {
-  store = await openStore({ database: ":memory:", durability: "process" });
+beforeEach(async () => {
+  store = await openStore({ database: newDatabase(":memory:"), durability: "process" });
   const rows = [];
   // 100 calls of a skill in one hour, with durations of 1 to 100 ms, in no order; each tenth fails.
   for (let n = 1; n <= 100; n++) {
@@ -26,13 +27,13 @@ beforeAll(async () => {
   rows.push(executionRow({ ...other, id: idAt(later, 2), status: "TIMEOUT", duration_ms: 2_000 }));
   await store.upsertExecutions(rows);
 });
-afterAll(() => store.close());
+afterEach(() => store.close());
 
 const day = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" } as const;
 
 describe("statistics of executions", () => {
   let stats: ExecutionStats;
-  beforeAll(async () => {
+  beforeEach(async () => {
     stats = await readStats(store, { ...day, bucket: "hour" });
   });
 

@@ -5,7 +5,7 @@ import { openStore } from "../../../lib/store/open.js";
 import { nextRevision, readRevision } from "../../../lib/store/skills.js";
 import { temporaryFolder } from "./temporary.js";
 
-test.each(["", "  ", "a\0b", "file:skills.db", "mysql://root:secret@db/skills", "postgres://u:secret@db/skills"])(
+test.each(["", "  ", "a\0b", "file:skills.db", "mysql://root:secret@db/skills", "postgres:u:secret@db"])(
   "%j is no database that can be opened, and its password is not repeated",
   async (database) => {
     const opening = openStore({ database, durability: "process" });

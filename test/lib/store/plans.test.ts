@@ -1,9 +1,11 @@
 import type { CompiledQuery } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listCancelRequests } from "../../../lib/store/cancel-requests.js";
 import type { SqliteConnection } from "../../../lib/store/driver.js";
 import { findByIdempotencyKey, findExecution, listExecutions, pruneExecutions } from "../../../lib/store/executions.js";
 import { interruptExecutionsOf } from "../../../lib/store/instances.js";
 import { migrate } from "../../../lib/store/migrate.js";
+import { countWorkOf, hasWorkToPromote, listDue } from "../../../lib/store/queued-work.js";
 import { findSkill, readSkillHeadsSince } from "../../../lib/store/skills.js";
 import { loadSqliteDriver } from "../../../lib/store/sqlite-drivers.js";
 import type { Operation } from "../../../lib/store/store.js";
@@ -35,6 +37,11 @@ test.each([
   ["the rows of dead instances", interruptExecutionsOf(["i"], "now"), /skill_executions_unfinished/],
   ["the oldest rows", pruneExecutions("2026-01-01T00:00:00Z", 10), /\(id<\?/],
   ["changed skills", readSkillHeadsSince(1), /skills_revision/],
+  ["work that is due", listDue(10, []), /queued_work_due \(state=\?\)/],
+  ["work that is due, without some skills", listDue(10, ["a", "b"]), /queued_work_due \(state=\?\)/],
+  ["work whose time has come", hasWorkToPromote("now"), /queued_work_later \(state=\? AND run_at</],
+  ["the work of a skill", countWorkOf("s"), /queued_work_skill/],
+  ["what an instance shall end", listCancelRequests("i"), /cancel_requests_instance/],
   ["one version of a skill", findSkill("k", "n", "1.0.0"), /\(api_key_id=\? AND name=\? AND version=\?\)/],
 ])("%s is found through an index, without sorting", (_, operation, index) => {
   const steps = plan(operation);

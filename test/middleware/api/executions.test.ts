@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../fixtures/kit.js";
+import { newDatabase } from "../../fixtures/database.js";
 import { newKit, until } from "../servers.js";
 import { identityHeaders, openApi } from "./api.js";
 
@@ -54,15 +54,16 @@ describe("running a skill", () => {
     const caller = api.as("caller");
     const answer = await caller("POST", "skills/waits/executions", { headers: { prefer } });
     expect([answer.status, answer.headers.get("preference-applied")]).toEqual([202, applied]);
-    expect((await caller("GET", `executions/${answer.body.id}`)).body.status).toBe("RUNNING");
+    expect(["QUEUED", "RUNNING"]).toContain((await caller("GET", `executions/${answer.body.id}`)).body.status);
+    await until(async () => (await caller("GET", `executions/${answer.body.id}`)).body.status === "RUNNING");
     expect((await caller("POST", `executions/${answer.body.id}/cancel`)).status).toBe(202);
     await until(async () => (await caller("GET", `executions/${answer.body.id}`)).body.status === "CANCELLED");
   });
 
   test.each([{}, { "idempotency-key": "k" }])("what it accepts is found by every process at once (%j)", async (key) => {
-    const database = `${temporaryFolder()}/skills.db`;
+    const database = newDatabase();
     const api = await openApi({ kit: newKit({ database }) });
-    const other = newKit({ database });
+    const other = newKit({ database, worker: false });
     await other.ready();
     for (let count = 0; count < 5; count++) {
       const headers = { prefer: "wait=0", ...("idempotency-key" in key && { "idempotency-key": `k${count}` }) };
@@ -70,6 +71,31 @@ describe("running a skill", () => {
       expect([status, (await other.executor.getExecution(body.id))?.status]).toEqual([202, "RUNNING"]);
       await api.as("caller")("POST", `executions/${body.id}/cancel`);
     }
+  });
+
+  test("with Prefer: respond-async the work waits for a worker of any process, and can be cancelled before it runs", async () => {
+    const api = await openApi({ kit: newKit({ worker: false }) });
+    const caller = api.as("caller");
+    const headers = { prefer: "respond-async", "idempotency-key": "k" };
+    const answer = await caller("POST", "skills/echo/executions", { body: { text: "a" }, headers });
+    expect([answer.status, answer.body.status, answer.headers.get("retry-after")]).toEqual([202, "QUEUED", "1"]);
+    expect((await caller("POST", "skills/echo/executions", { body: { text: "a" }, headers })).body.id).toBe(answer.body.id);
+    expect((await api.as("caller", "somebody")("POST", `executions/${answer.body.id}/cancel`)).status).toBe(404);
+    const remove = (query: string) => api.as("admin")("DELETE", `skills/echo/versions/1.0.0${query}`);
+    expect((await remove("")).body).toMatchObject({ status: 409, code: "SKILL_IN_USE" });
+    expect((await caller("POST", `executions/${answer.body.id}/cancel`)).body).toMatchObject({ status: "CANCELLED" });
+    const second = await caller("POST", "skills/echo/executions", { body: { text: "a" }, headers: { prefer: "respond-async" } });
+    expect(second.status).toBe(202);
+    expect((await remove("?force=true")).status).toBe(204);
+    api.kit.startWorker();
+    await until(async () => (await caller("GET", `executions/${second.body.id}`)).body.status === "DENIED");
+  });
+
+  test("with Prefer: respond-async and no audit it goes on in this process", async () => {
+    const api = await openApi({ kit: newKit({ audit: false }) });
+    const headers = { prefer: "respond-async" };
+    const answer = await api.as("caller")("POST", "skills/waits/executions", { headers });
+    expect([answer.status, answer.body.status]).toEqual([202, "RUNNING"]);
   });
 
   test("with Prefer: wait it answers as soon as the work ends, or when the wait is over", async () => {

@@ -1,0 +1,171 @@
+import { isSkillError, SkillError } from "../errors.js";
+import { retryWhileBusy } from "./patience.js";
+import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./postgres-driver.js";
+import { type PostgresFault, postgresFault, toStoreError } from "./postgres-errors.js";
+import { CHANNEL, listen } from "./postgres-listener.js";
+import { toPostgres } from "./postgres-query.js";
+import { createPostgresUpsert } from "./postgres-upsert.js";
+import type { Operation, QueryAnswer, Store, Topic } from "./store.js";
+
+/** How long a write is tried again while other transactions are in its way, or the server restarts. */
+const writeLimitMs = 5_000;
+/** How long closing waits for statements that run. */
+const closeLimitMs = 2_000;
+
+export interface PostgresConnections {
+  readonly pool: PostgresPool;
+  /** Makes a client outside the pool, not yet connected. */
+  createClient(): PostgresClient;
+  /** How the database is called in messages. */
+  readonly description: string;
+}
+
+/** Runs one query. */
+type Ask = (query: PostgresQuery) => Promise<PostgresResult>;
+
+/** The store over a pool, which it owns from here on. */
+export function createPostgresStore({ pool, createClient, description }: PostgresConnections): Store {
+  const inUse = watchClients(pool);
+  const watchers: { readonly topic: Topic; readonly onChange: () => void }[] = [];
+  let stopListening: (() => void) | undefined;
+  let closing: Promise<void> | undefined;
+
+  const assertOpen = () => {
+    if (closing !== undefined)
+      throw new SkillError("STORE_UNAVAILABLE", `The database ${description} was closed by this process.`);
+  };
+  const translated = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error: unknown) => {
+      throw toStoreError(error, description);
+    });
+  const askPool: Ask = (query) => translated(pool.query(query));
+  const upsert = createPostgresUpsert(askPool);
+
+  /** Nothing has been done yet, so it may wait for the server to be there again. */
+  const begin = () =>
+    retryWhileBusy(
+      async () => {
+        assertOpen();
+        const client = await translated(pool.connect());
+        try {
+          await translated(client.query({ text: "begin isolation level read committed" }));
+          return client;
+        } catch (error) {
+          client.release(true);
+          throw error;
+        }
+      },
+      writeLimitMs,
+      (error) => ["busy", "gone"].includes(faultOf(error) ?? ""),
+    );
+
+  const transact = async <T>(operation: () => Operation<T>): Promise<T> => {
+    const client = await begin();
+    const ask: Ask = (query) => translated(client.query(query));
+    try {
+      const result = await finishAndTell(operation(), ask);
+      await ask({ text: "commit" });
+      client.release();
+      return result;
+    } catch (error) {
+      if (faultOf(error) === "gone") client.release(true);
+      else await client.query({ text: "rollback" }).then(() => client.release(), client.release);
+      throw error;
+    }
+  };
+
+  return {
+    kind: "postgres",
+    read(operation) {
+      assertOpen();
+      // What is wrong with the question itself is thrown at once, as on SQLite.
+      return finish(operation, operation.next(), askPool);
+    },
+    write: (operation) =>
+      retryWhileBusy(
+        () => transact(operation),
+        writeLimitMs,
+        (error) => faultOf(error) === "busy",
+      ),
+    upsertExecutions(rows) {
+      assertOpen();
+      return upsert(rows);
+    },
+    watch(onChange, topic) {
+      assertOpen();
+      watchers.push({ topic, onChange });
+      stopListening ??= listen(createClient, (changed) => {
+        for (const watcher of watchers) if (watcher.topic === changed) watcher.onChange();
+      });
+    },
+    close() {
+      closing ??= closePool(pool, inUse);
+      stopListening?.();
+      return closing;
+    },
+  };
+}
+
+/** Drives an operation to its end. */
+async function finish<T>(operation: Operation<T>, firstStep: ReturnType<Operation<T>["next"]>, ask: Ask): Promise<T> {
+  let step = firstStep;
+  while (!step.done) {
+    let answer: QueryAnswer;
+    try {
+      const { rows, rowCount } = await ask(toPostgres(step.value));
+      answer = { rows, changes: rowCount ?? 0 };
+    } catch (error) {
+      step = operation.throw(error);
+      continue;
+    }
+    step = operation.next(answer);
+  }
+  return step.value;
+}
+
+/** What a query may have changed that is told. */
+function topicOf(text: string): Topic | undefined {
+  if (/^(update|insert into|delete from) "catalogue"/.test(text)) return "catalogue";
+  return text.startsWith(`insert into "queued_work"`) ? "queue" : undefined;
+}
+
+/** The same in a transaction: when it changed the catalogue or put something into the queue, its commit tells every process. */
+async function finishAndTell<T>(operation: Operation<T>, ask: Ask): Promise<T> {
+  const changed = new Set<Topic>();
+  const result = await finish(operation, operation.next(), (query) => {
+    const topic = topicOf(query.text);
+    if (topic !== undefined) changed.add(topic);
+    return ask(query);
+  });
+  for (const topic of changed) await ask({ text: `select pg_notify('${CHANNEL}', current_schema() || ' ${topic}')` });
+  return result;
+}
+
+/** Which kind of fault of PostgreSQL is behind an error of the store; `undefined` when none is. */
+function faultOf(error: unknown): PostgresFault | undefined {
+  return isSkillError(error) && error.cause !== undefined ? postgresFault(error.cause) : undefined;
+}
+
+/** The clients that are at work, kept up to date. */
+function watchClients(pool: PostgresPool): ReadonlySet<PostgresClient> {
+  const inUse = new Set<PostgresClient>();
+  // An error without a listener would end the process; the pool takes such a client out, and whoever uses it hears of it from its query.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => void client.on("error", () => {}));
+  pool.on("acquire", (client) => void inUse.add(client));
+  pool.on("release", (_, client) => void inUse.delete(client));
+  return inUse;
+}
+
+async function closePool(pool: PostgresPool, inUse: ReadonlySet<PostgresClient>): Promise<void> {
+  const end = () => {
+    // Ending a client cuts its connection when a statement runs on it.
+    for (const client of inUse) void client.end().catch(() => {});
+  };
+  const timer = setTimeout(end, closeLimitMs);
+  try {
+    await pool.end();
+  } finally {
+    clearTimeout(timer);
+  }
+}
