@@ -119,8 +119,9 @@ class Enqueueing {
     const facts = this.#facts(text, requestHash);
     const row = toRow(facts, QUEUED, maxBytes);
     const work = this.#work(runnable, text);
+    await store.jobs?.prepare();
     this.isAnswered = true;
-    const { end, replacedId } = await store.write(() => insertWork(row, work, store.kind));
+    const { end, replacedId } = await store.write(() => insertWork(row, work, store.jobs?.schema));
     if (end !== "done") return this.#settleOtherwise(end, runnable, requestHash);
     if (events.isWatched) {
       events.status(this.#id, () => fromRow(row));
@@ -153,6 +154,7 @@ class Enqueueing {
       skill_owner: skill.apiKeyId,
       skill_name: skill.name,
       skill_version: skill.version,
+      handler: skill.handler,
       input: text,
       timeout_ms: caller.timeoutMs ?? null,
       state: isLater ? "LATER" : "DUE",

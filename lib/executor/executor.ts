@@ -250,6 +250,11 @@ export class SkillExecutor {
     return this.#handlers.has(skill);
   }
 
+  /** The names of the functions that this process has for skills. */
+  handlerNames(): readonly string[] {
+    return this.#handlers.names();
+  }
+
   /** Whether `enqueue()` can be used: it needs the audit. @since 0.1.0 */
   async canEnqueue(): Promise<boolean> {
     return (await this.#opened()).audit.keepsRows;
@@ -362,7 +367,7 @@ export class SkillExecutor {
     if (execution === undefined) throw executionNotFound(id);
     if (execution.finishedAt === null) {
       const nowIso = new Date().toISOString();
-      if (await store.write(() => cancelWaitingWork(id, nowIso))) return this.#tellStored(id);
+      if (await store.write(() => cancelWaitingWork(id, nowIso, store.jobs?.schema))) return this.#tellStored(id);
       if (await store.write(() => requestCancel(id, nowIso))) return;
     }
     const { status } = (await this.getExecution(id)) ?? execution;

@@ -38,6 +38,10 @@ export class Handlers {
     this.#byName.set(name, handler);
   }
 
+  names(): readonly string[] {
+    return [...this.#byName.keys()];
+  }
+
   /** Whether `get()` gives a handler. */
   has(skill: Skill): boolean {
     if (skill.handler === null) return true;

@@ -17,7 +17,7 @@ import type { Logger } from "../types.js";
 
 /** Together less than 60 s: what a dead instance leaves is taken care of within that time. */
 const HEARTBEAT_MS = 10_000;
-const DEAD_AFTER_MS = 45_000;
+const DEAD_AFTER_MS = 40_000;
 const SWEEP_MS = 10_000;
 /** Work that was taken this often, and whose process died each time, is not tried again: it may be what kills them. */
 const MAX_TAKES = 5;
@@ -25,7 +25,7 @@ const MAX_TAKES = 5;
 /**
  * This kit as a row in `instances`, kept alive by a heartbeat. At start and every 10 s the RUNNING executions of dead instances become
  * INTERRUPTED, or QUEUED again when they are queued work that may run twice: an instance is dead when its host is this one and its process
- * is gone, or when its heartbeat is older than 45 s.
+ * is gone, or when its heartbeat is older than 40 s.
  */
 export class Instance {
   readonly id: string;

@@ -17,6 +17,11 @@ export class EngineWatch {
     this.#onAnswer = onAnswer;
   }
 
+  /** As far as is known, without asking. */
+  get isKnownToAnswer(): boolean {
+    return this.#answers;
+  }
+
   get answers(): boolean {
     if (!this.#isAsking && performance.now() - this.#askedAtMs > ANSWER_MS) void this.#ask();
     return this.#answers;

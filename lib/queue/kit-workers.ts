@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger, SkillsWorker, WorkerOptions } from "../types.js";
 import { parseWorkerOptions, type WorkerConfig } from "./options.js";
-import { Worker, type WorkerRooms } from "./worker.js";
+import { createWorker, type Worker, type WorkerRooms } from "./worker.js";
 
 const OPEN_AGAIN_MS = 1_000;
 const DEFAULT_GRACE_MS = 10_000;
@@ -72,7 +72,7 @@ export class KitWorkers {
   }
 
   #make(rooms: WorkerRooms, config: WorkerConfig, isBackground: boolean): Worker {
-    const worker = new Worker(rooms, config, { isBackground, scope: this.#scope });
+    const worker = createWorker(rooms, config, { isBackground, scope: this.#scope });
     this.#workers.add(worker);
     return worker;
   }

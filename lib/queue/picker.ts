@@ -43,7 +43,7 @@ export class Picker {
     // While all skills are off, their work waits.
     if (!(await registry.getSkillsEnabled())) return [];
     const wanted = await this.#choose(limit);
-    return wanted.length === 0 ? [] : store.write(() => takeWork(wanted, instanceId, store.kind));
+    return wanted.length === 0 ? [] : store.write(() => takeWork(wanted, instanceId));
   }
 
   async #choose(limit: number): Promise<WorkToTake[]> {

@@ -90,7 +90,7 @@ export class CatalogueCopy {
   /** Reads everything anew. @throws what the store throws */
   async reload(): Promise<void> {
     // Before the first look, so that no change falls between the two.
-    if (!this.#isWatching) this.#store.watch?.(() => void this.catchUp(), "catalogue");
+    if (!this.#isWatching) this.#store.watch?.(() => void this.catchUp());
     this.#isWatching = true;
     await this.#refreshing;
     this.#revision = NOTHING_LOADED;

@@ -175,6 +175,7 @@ async function queue(database: Kysely<unknown>): Promise<void> {
     .addColumn("skill_owner", "text", (column) => column.notNull())
     .addColumn("skill_name", "text", (column) => column.notNull())
     .addColumn("skill_version", "text", (column) => column.notNull())
+    .addColumn("handler", "text")
     .addColumn("input", "text", (column) => column.notNull())
     .addColumn("timeout_ms", "integer")
     .addColumn("state", "text", (column) => column.notNull())
@@ -193,6 +194,11 @@ async function queue(database: Kysely<unknown>): Promise<void> {
   await on("queued_work_skill").column("skill_id").execute();
   await on("queued_work_key").unique().columns(["api_key_id", "job_key"]).where(sql.ref("job_key"), "is not", null).execute();
   await on("queued_work_instance").column("instance_id").where(sql.ref("instance_id"), "is not", null).execute();
+  await database.schema
+    .createTable("job_pools")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("instance_id", "text", (column) => column.notNull())
+    .execute();
   await database.schema
     .createTable("cancel_requests")
     .addColumn("execution_id", "text", (column) => column.primaryKey().notNull())

@@ -54,7 +54,7 @@ export interface PostgresConfig {
   readonly query_timeout?: number | undefined;
   readonly connectionTimeoutMillis: number;
   readonly keepAlive: boolean;
-  readonly types: { getTypeParser(oid: number): (value: string) => unknown };
+  readonly types?: { getTypeParser(oid: number): (value: string) => unknown };
 }
 
 export interface PostgresTls {

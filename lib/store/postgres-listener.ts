@@ -1,27 +1,22 @@
 import type { PostgresClient } from "./postgres-driver.js";
-import type { Topic } from "./store.js";
 
-/** On this a change is told, with its schema and topic: several schemas may be in one database. */
+/** On this a change of the catalogue is told, with its schema: several schemas may be in one database. */
 export const CHANNEL = "express_skills";
 
-const topics: readonly Topic[] = ["catalogue", "queue"];
 const CHECK_EVERY_MS = 20_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
 /**
- * Calls `onChange` for every notification on a connection of its own with its topic, and with every topic after every time this connection had to be made, and every 20 s:
- * a notification that is lost, with or without its connection, is made up for. Nothing of it keeps the process running. Returns a
+ * Calls `onChange` for every notification on a connection of its own, after every time this connection had to be made, and every 20 s: a
+ * notification that is lost, with or without its connection, is made up for. Nothing of it keeps the process running. Returns a
  * function that ends it.
  */
-export function listen(createClient: () => PostgresClient, onChange: (topic: Topic) => void): () => void {
+export function listen(createClient: () => PostgresClient, onChange: () => void): () => void {
   let client: PostgresClient | undefined;
   let retry: NodeJS.Timeout | undefined;
   let failures = 0;
   let stopped = false;
-  const onAnyChange = () => {
-    for (const topic of topics) onChange(topic);
-  };
 
   const connect = async () => {
     const made = createClient();
@@ -39,8 +34,7 @@ export function listen(createClient: () => PostgresClient, onChange: (topic: Top
     made.on("end", lost);
     let schema: unknown;
     made.on("notification", ({ payload }) => {
-      const topic = topics.find((one) => payload === `${schema} ${one}`);
-      if (topic !== undefined) onChange(topic);
+      if (payload === schema) onChange();
     });
     try {
       await made.connect();
@@ -48,14 +42,14 @@ export function listen(createClient: () => PostgresClient, onChange: (topic: Top
       schema = (await made.query({ text: "select current_schema() as schema" })).rows[0]?.schema;
       await made.query({ text: `listen ${CHANNEL}` });
       failures = 0;
-      onAnyChange();
+      onChange();
     } catch {
       lost();
     }
   };
 
   const check = () => {
-    onAnyChange();
+    onChange();
     const checked = client;
     // A connection that died without a word answers nothing.
     void checked?.query({ text: "select 1" }).catch(() => {

@@ -6,12 +6,13 @@ import { ByteOrderCompiler } from "./postgres-query.js";
 
 /**
  * Brings a database to this version's tables, in the first schema of the connection's search path. The connection must not be used by
- * anyone else until this has ended. Any number of processes may do it at the same time: one does the work, the others wait for it.
+ * anyone else until this has ended. Any number of processes may do it at the same time: one does the work, the others wait for it. Gives
+ * the schema.
  * @throws STORE_INVALID the database belongs to a newer version of this package, or cannot hold its tables
  */
-export async function migratePostgres(client: PostgresClient): Promise<void> {
-  await checkDatabase(client);
-  if (isComplete(await readApplied(client))) return;
+export async function migratePostgres(client: PostgresClient): Promise<string> {
+  const schema = await checkDatabase(client);
+  if (isComplete(await readApplied(client))) return schema;
   await client.query({ text: "begin" });
   try {
     // A large table may take longer than what a call may take.
@@ -21,14 +22,15 @@ export async function migratePostgres(client: PostgresClient): Promise<void> {
     const applied = await readApplied(client);
     if (!isComplete(applied)) await applyMissing(client, applied);
     await client.query({ text: "commit" });
+    return schema;
   } catch (error) {
     await client.query({ text: "rollback" }).catch(() => {});
     throw error;
   }
 }
 
-/** @throws STORE_INVALID the database cannot hold the tables */
-export async function checkDatabase(client: PostgresClient): Promise<void> {
+/** Gives the schema that the tables are in. @throws STORE_INVALID the database cannot hold them */
+export async function checkDatabase(client: PostgresClient): Promise<string> {
   const { rows } = await client.query({
     text: "select current_schema() as schema, current_setting('server_encoding') as encoding",
   });
@@ -37,6 +39,7 @@ export async function checkDatabase(client: PostgresClient): Promise<void> {
     throw new SkillError("STORE_INVALID", "No schema of the database's search_path exists. Create it, or change search_path.");
   if (encoding !== "UTF8")
     throw new SkillError("STORE_INVALID", `The database's encoding is ${encoding}. Use one that was created with encoding UTF8.`);
+  return String(schema);
 }
 
 /** Names of the migrations that were applied. Looked at without a lock, so that a process starts while another one is writing. */

@@ -2,10 +2,11 @@ import { isSkillError, SkillError } from "../errors.js";
 import { retryWhileBusy } from "./patience.js";
 import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./postgres-driver.js";
 import { type PostgresFault, postgresFault, toStoreError } from "./postgres-errors.js";
+import type { Jobs } from "./postgres-jobs.js";
 import { CHANNEL, listen } from "./postgres-listener.js";
 import { toPostgres } from "./postgres-query.js";
 import { createPostgresUpsert } from "./postgres-upsert.js";
-import type { Operation, QueryAnswer, Store, Topic } from "./store.js";
+import type { Operation, QueryAnswer, Store } from "./store.js";
 
 /** How long a write is tried again while other transactions are in its way, or the server restarts. */
 const writeLimitMs = 5_000;
@@ -18,15 +19,16 @@ export interface PostgresConnections {
   createClient(): PostgresClient;
   /** How the database is called in messages. */
   readonly description: string;
+  readonly jobs: Jobs;
 }
 
 /** Runs one query. */
 type Ask = (query: PostgresQuery) => Promise<PostgresResult>;
 
 /** The store over a pool, which it owns from here on. */
-export function createPostgresStore({ pool, createClient, description }: PostgresConnections): Store {
+export function createPostgresStore({ pool, createClient, description, jobs }: PostgresConnections): Store {
   const inUse = watchClients(pool);
-  const watchers: { readonly topic: Topic; readonly onChange: () => void }[] = [];
+  const watchers: (() => void)[] = [];
   let stopListening: (() => void) | undefined;
   let closing: Promise<void> | undefined;
 
@@ -91,15 +93,16 @@ export function createPostgresStore({ pool, createClient, description }: Postgre
       assertOpen();
       return upsert(rows);
     },
-    watch(onChange, topic) {
+    watch(onChange) {
       assertOpen();
-      watchers.push({ topic, onChange });
-      stopListening ??= listen(createClient, (changed) => {
-        for (const watcher of watchers) if (watcher.topic === changed) watcher.onChange();
+      watchers.push(onChange);
+      stopListening ??= listen(createClient, () => {
+        for (const tell of watchers) tell();
       });
     },
+    jobs,
     close() {
-      closing ??= closePool(pool, inUse);
+      closing ??= Promise.all([closePool(pool, inUse), jobs.close()]).then(() => {});
       stopListening?.();
       return closing;
     },
@@ -123,21 +126,14 @@ async function finish<T>(operation: Operation<T>, firstStep: ReturnType<Operatio
   return step.value;
 }
 
-/** What a query may have changed that is told. */
-function topicOf(text: string): Topic | undefined {
-  if (/^(update|insert into|delete from) "catalogue"/.test(text)) return "catalogue";
-  return text.startsWith(`insert into "queued_work"`) ? "queue" : undefined;
-}
-
-/** The same in a transaction: when it changed the catalogue or put something into the queue, its commit tells every process. */
+/** The same in a transaction: when it changed the catalogue, its commit tells every process. */
 async function finishAndTell<T>(operation: Operation<T>, ask: Ask): Promise<T> {
-  const changed = new Set<Topic>();
+  let isChanged = false;
   const result = await finish(operation, operation.next(), (query) => {
-    const topic = topicOf(query.text);
-    if (topic !== undefined) changed.add(topic);
+    isChanged ||= /^(update|insert into|delete from) "catalogue"/.test(query.text);
     return ask(query);
   });
-  for (const topic of changed) await ask({ text: `select pg_notify('${CHANNEL}', current_schema() || ' ${topic}')` });
+  if (isChanged) await ask({ text: `select pg_notify('${CHANNEL}', current_schema())` });
   return result;
 }
 

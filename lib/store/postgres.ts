@@ -1,6 +1,7 @@
 import { retryWhileBusy } from "./patience.js";
 import { loadPostgres, type PostgresClient, type PostgresDriver } from "./postgres-driver.js";
 import { postgresFault, toOpenError } from "./postgres-errors.js";
+import { createJobs } from "./postgres-jobs.js";
 import { migratePostgres } from "./postgres-migrate.js";
 import { createPostgresStore } from "./postgres-store.js";
 import { type PostgresTarget, parsePostgresUrl } from "./postgres-url.js";
@@ -22,11 +23,16 @@ const idleTimeoutMs = 30_000;
 export async function openPostgres(config: StoreConfig, load?: () => Promise<unknown>): Promise<Store> {
   const target = parsePostgresUrl(config.database, config.durability);
   const driver = await loadPostgres(load);
-  await onConnection(target, driver, migratePostgres);
+  const schema = await onConnection(target, driver, migratePostgres);
   const { description, client, poolSize } = target;
   const { Pool, Client } = driver;
   const pool = new Pool({ ...client, max: poolSize, idleTimeoutMillis: idleTimeoutMs, allowExitOnIdle: true });
-  return createPostgresStore({ pool, createClient: () => new Client(client), description });
+  return createPostgresStore({
+    pool,
+    createClient: () => new Client(client),
+    description,
+    jobs: createJobs(driver, target, schema),
+  });
 }
 
 /**

@@ -1,8 +1,9 @@
 import { type ExpressionBuilder, sql } from "kysely";
 import { endUnrun, insertExecution } from "./executions.js";
+import { putJob, removeJob } from "./jobs.js";
 import { all, db, first, run } from "./query.js";
 import type { ExecutionRow, QueuedWorkRow, Tables } from "./rows.js";
-import type { Operation, Store } from "./store.js";
+import type { Operation } from "./store.js";
 
 /** What the queue shows of work that is due: enough to tell who can do it. */
 export type DueWork = Pick<QueuedWorkRow, "id" | "skill_id" | "skill_owner" | "skill_name" | "skill_version">;
@@ -11,22 +12,24 @@ export type DueWork = Pick<QueuedWorkRow, "id" | "skill_id" | "skill_owner" | "s
 export type EnqueueEnd = "done" | "gone" | "key-taken";
 
 /**
- * Writes an execution and its work together. Waiting work of the same owner with the same job key makes room: its execution ends as
- * CANCELLED. Gives whose execution that is, too.
+ * Writes an execution, its work and, where jobs stand for work, its job together. Waiting work of the same owner with the same job key makes
+ * room: its execution ends as CANCELLED. Gives whose execution that is, too.
+ * @param jobs the schema of graphile-worker's jobs, on PostgreSQL
  */
 export function* insertWork(
   execution: ExecutionRow,
   work: QueuedWorkRow,
-  kind: Store["kind"],
+  jobs: string | undefined,
 ): Operation<{ readonly end: EnqueueEnd; readonly replacedId?: string }> {
   const living = db.selectFrom("skills").select("id").where("id", "=", work.skill_id).where("deleted_at", "is", null);
   // Where transactions run side by side, nobody may unregister it, and nobody else use the job key, before this one has ended.
-  const skill = yield* first(kind === "postgres" ? living.forShare() : living);
+  const skill = yield* first(jobs === undefined ? living : living.forShare());
   if (skill === undefined) return { end: "gone" };
   if (!(yield* insertExecution(execution))) return { end: "key-taken" };
-  if (kind === "postgres" && work.job_key !== null) yield* lockJobKey(work.api_key_id, work.job_key);
-  const replacedId = work.job_key === null ? undefined : yield* replaceWaiting(work.api_key_id, work.job_key, work);
+  if (jobs !== undefined && work.job_key !== null) yield* lockJobKey(work.api_key_id, work.job_key);
+  const replacedId = work.job_key === null ? undefined : yield* replaceWaiting(work.api_key_id, work.job_key, work, jobs);
   yield* run(db.insertInto("queued_work").values(work));
+  if (jobs !== undefined) yield* putJob(jobs, work);
   return { end: "done", ...(replacedId !== undefined && { replacedId }) };
 }
 
@@ -34,11 +37,17 @@ function* lockJobKey(apiKeyId: string, jobKey: string): Operation<void> {
   yield sql`select pg_advisory_xact_lock(hashtext(${apiKeyId}), hashtext(${jobKey}))`.compile(db);
 }
 
-function* replaceWaiting(apiKeyId: string, jobKey: string, by: QueuedWorkRow): Operation<string | undefined> {
+function* replaceWaiting(
+  apiKeyId: string,
+  jobKey: string,
+  by: QueuedWorkRow,
+  jobs: string | undefined,
+): Operation<string | undefined> {
   const [waiting] = yield* all(
     db.deleteFrom("queued_work").where("api_key_id", "=", apiKeyId).where("job_key", "=", jobKey).returning("id"),
   );
   if (waiting === undefined) return undefined;
+  if (jobs !== undefined) yield* removeJob(jobs, waiting.id);
   yield* endUnrun(waiting.id, "SKILL_CANCELLED", `Work with the same job key took its place: execution ${by.id}.`, by.created_at);
   return waiting.id;
 }
@@ -75,9 +84,9 @@ export interface WorkToTake {
 }
 
 /** Takes work for an instance: its executions are RUNNING from then on. Gives what nobody else had taken, or cancelled, before. */
-export function* takeWork(wanted: readonly WorkToTake[], instanceId: string, kind: Store["kind"]): Operation<QueuedWorkRow[]> {
+export function* takeWork(wanted: readonly WorkToTake[], instanceId: string): Operation<QueuedWorkRow[]> {
   const taken: QueuedWorkRow[] = [];
-  for (const { id, idempotent } of kind === "postgres" ? yield* lockFree(wanted) : wanted) {
+  for (const { id, idempotent } of wanted) {
     const [row] = yield* all(
       db
         .updateTable("queued_work")
@@ -89,7 +98,7 @@ export function* takeWork(wanted: readonly WorkToTake[], instanceId: string, kin
           idempotent: idempotent ? 1 : 0,
         }))
         .where("id", "=", id)
-        .where("state", "=", "DUE")
+        .where("state", "!=", "TAKEN")
         .returningAll(),
     );
     if (row === undefined) continue;
@@ -106,38 +115,21 @@ export function* takeWork(wanted: readonly WorkToTake[], instanceId: string, kin
   return taken;
 }
 
-/** What no other transaction is taking in this moment: waiting for that would only show that it is gone. */
-function* lockFree(wanted: readonly WorkToTake[]): Operation<WorkToTake[]> {
-  const rows = yield* all(
-    db
-      .selectFrom("queued_work")
-      .select("id")
-      .where(
-        "id",
-        "in",
-        wanted.map(({ id }) => id),
-      )
-      .where("state", "=", "DUE")
-      .forUpdate()
-      .skipLocked(),
-  );
-  const free = new Set(rows.map(({ id }) => id));
-  return wanted.filter(({ id }) => free.has(id));
-}
-
 /** Puts work back that an instance took and has not begun, or may begin again; gives whether it still had it. */
-export function* putBackWork(id: string, instanceId: string, runAtIso: string): Operation<boolean> {
-  const returned = yield* run(
+export function* putBackWork(id: string, instanceId: string, runAtIso: string, jobs: string | undefined): Operation<boolean> {
+  const [work] = yield* all(
     db
       .updateTable("queued_work")
       // Seen as due by the next look at the queue after that time.
       .set((eb) => ({ state: "LATER", instance_id: null, run_at: runAtIso, takes: eb("takes", "-", 1) }))
       .where("id", "=", id)
       .where("state", "=", "TAKEN")
-      .where("instance_id", "=", instanceId),
+      .where("instance_id", "=", instanceId)
+      .returningAll(),
   );
-  if (returned === 0) return false;
+  if (work === undefined) return false;
   yield* queueAgain([id]);
+  if (jobs !== undefined) yield* putJob(jobs, work);
   return true;
 }
 
@@ -190,9 +182,10 @@ export function* deleteWork(ids: readonly string[], instanceId: string): Operati
 }
 
 /** Deletes work that nobody has taken, and ends its execution as CANCELLED; gives whether it did. */
-export function* cancelWaitingWork(id: string, nowIso: string): Operation<boolean> {
+export function* cancelWaitingWork(id: string, nowIso: string, jobs: string | undefined): Operation<boolean> {
   const deleted = yield* run(db.deleteFrom("queued_work").where("id", "=", id).where("state", "!=", "TAKEN"));
   if (deleted === 0) return false;
+  if (jobs !== undefined) yield* removeJob(jobs, id);
   return yield* endUnrun(id, "SKILL_CANCELLED", "The execution was cancelled before it ran.", nowIso);
 }
 

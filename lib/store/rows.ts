@@ -92,6 +92,8 @@ export interface QueuedWorkTable {
   skill_owner: string;
   skill_name: string;
   skill_version: string;
+  /** What did its work when it was enqueued; null for a container. */
+  handler: string | null;
   /** JSON, whole. */
   input: string;
   timeout_ms: number | null;
@@ -119,6 +121,12 @@ export interface CancelRequestsTable {
   requested_at: string;
 }
 
+/** Pools of graphile-worker, which lock jobs under their ids. */
+export interface JobPoolsTable {
+  id: string;
+  instance_id: string;
+}
+
 /** What queued work says while it runs, for other instances to read. */
 export interface ExecutionTracesTable {
   execution_id: string;
@@ -134,6 +142,7 @@ export interface Tables {
   skill_executions: ExecutionsTable;
   instances: InstancesTable;
   queued_work: QueuedWorkTable;
+  job_pools: JobPoolsTable;
   cancel_requests: CancelRequestsTable;
   execution_traces: ExecutionTracesTable;
 }

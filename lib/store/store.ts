@@ -1,5 +1,6 @@
 import type { CompiledQuery } from "kysely";
 import type { MaybePromise } from "../types.js";
+import type { Jobs } from "./postgres-jobs.js";
 import type { ExecutionRow } from "./rows.js";
 
 /**
@@ -12,9 +13,6 @@ export interface QueryAnswer {
   readonly rows: readonly unknown[];
   readonly changes: number;
 }
-
-/** What changes are told of: skills and settings; work that waits. */
-export type Topic = "catalogue" | "queue";
 
 /** A row that the database refused while the rest of its batch was written. */
 export interface RefusedRow {
@@ -40,10 +38,12 @@ export interface Store {
    */
   upsertExecutions(rows: readonly ExecutionRow[]): MaybePromise<readonly RefusedRow[]>;
   /**
-   * Databases that can tell so: calls `onChange` when something may have been changed by any process, in the moment of the change while that
+   * Databases that can tell so: calls `onChange` when skills or settings may have been changed by any process, in the moment of the change while that
    * can be told, and every 20 s otherwise. It ends when the store is closed.
    */
-  watch?(onChange: () => void, topic: Topic): void;
+  watch?(onChange: () => void): void;
+  /** Where work for later is a job of graphile-worker. */
+  readonly jobs?: Jobs;
   close(): MaybePromise<void>;
 }
 

@@ -5,7 +5,7 @@ import { newKit, post, send, serve, until, versions } from "./servers.js";
 const textSchema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
 
 describe.each(versions)("enqueue() on Express $version", ({ express }) => {
-  function newApp(options?: Parameters<typeof newKit>[0]) {
+  function newApp(options: Parameters<typeof newKit>[0] = { worker: {} }) {
     const kit = newKit(options);
     const upper = kit.define({ name: "upper", schema: textSchema, handler: ({ text }) => ({ text: text.toUpperCase() }) });
     kit.define({ name: "upper", version: "0.9.0", schema: textSchema, handler: () => "old" });

@@ -5,6 +5,7 @@ import express4 from "express4";
 import { onTestFinished } from "vitest";
 import { type Logger, type SkillsMiddleware, type SkillsMiddlewareOptions, skills } from "../../middleware/index.js";
 import { databaseKind, newDatabase } from "../fixtures/database.js";
+import { presetWorker } from "../fixtures/kit.js";
 
 const bothVersions = [
   { version: 4, express: express4 as unknown as typeof express5 },
@@ -21,7 +22,7 @@ export type Express = typeof express5;
 
 /** A kit on a database of its own, closed when the test ends. */
 export function newKit(options: SkillsMiddlewareOptions = {}): SkillsMiddleware {
-  const kit = skills({ database: options.database ?? newDatabase(":memory:"), logger: quiet, ...options });
+  const kit = skills({ database: options.database ?? newDatabase(":memory:"), logger: quiet, ...presetWorker, ...options });
   onTestFinished(() => kit.close({ graceMs: 0 }));
   return kit;
 }

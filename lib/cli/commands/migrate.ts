@@ -1,5 +1,7 @@
+import { isSkillError } from "../../errors.js";
 import type { Copied } from "../../store/copy.js";
 import { openStore } from "../../store/open.js";
+import type { Store } from "../../store/store.js";
 import { databaseOf, lookAt } from "../chosen-database.js";
 import { type AddCommand, type CommandContext, type CommonOptions, examples, type Work } from "../command.js";
 import { copyFrom, openSource } from "../copy.js";
@@ -57,6 +59,7 @@ async function migrateAndCopy(context: CommandContext, database: string, from: s
     const { name, isThere, applied: before } = await lookAt(database);
     const store = await openStore({ database, durability: "process" });
     try {
+      await prepareJobs(store, context);
       const { applied: after } = await lookAt(database);
       const applied = after.filter((migration) => !before.includes(migration));
       const migrated = { database: name, created: !isThere && applied.length > 0, applied };
@@ -67,6 +70,16 @@ async function migrateAndCopy(context: CommandContext, database: string, from: s
     }
   } finally {
     source?.close();
+  }
+}
+
+/** Done here too, since the role of the servers may not be allowed to. */
+async function prepareJobs({ jobs }: Store, { terminal }: CommandContext): Promise<void> {
+  try {
+    await jobs?.prepare();
+  } catch (error) {
+    if (!isSkillError(error) || error.code !== "STORE_DRIVER_UNAVAILABLE") throw error;
+    terminal.note("The tables of queued work are left out: graphile-worker is not installed.");
   }
 }
 

@@ -1,4 +1,5 @@
 import { isSkillError } from "../../errors.js";
+import { loadGraphileWorker } from "../../store/graphile-worker.js";
 import { inspectPostgres, type PostgresState } from "../../store/postgres-inspect.js";
 import { type DatabaseFindings, type Finding, newerTables, ok, olderTables } from "./finding.js";
 
@@ -11,7 +12,7 @@ export async function checkPostgres(url: string): Promise<DatabaseFindings> {
   try {
     const state = await inspectPostgres(url);
     const ofTables = checkTables(state);
-    const findings = [ofTables, ...checkServer(state), ...checkRole(state), ...checkConnections(state)];
+    const findings = [ofTables, ...checkServer(state), ...checkRole(state), ...checkConnections(state), await checkQueue()];
     return { findings, isCurrent: ofTables.state === "ok" };
   } catch (error) {
     return { findings: [unusable(error)], isCurrent: false };
@@ -69,6 +70,16 @@ function checkRole({ database, isReadOnly, mayCreateTables, pending }: PostgresS
   const message = "the role may not make the tables that are missing";
   const action = "Grant it CREATE on the schema, or run `express-skills migrate` as another role.";
   return [{ subject: "database", state: "broken", message, action }];
+}
+
+async function checkQueue(): Promise<Finding> {
+  try {
+    await loadGraphileWorker();
+    return ok("queue", "graphile-worker");
+  } catch {
+    const message = "graphile-worker is not installed, which enqueue() and workers need";
+    return { subject: "queue", state: "note", message, action: "Run `npm install graphile-worker@0.17` when you use them." };
+  }
 }
 
 function checkConnections({ maxConnections, wantedConnections }: PostgresState): Finding[] {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { SkillsKit } from "../../../lib/index.js";
 import { openStore } from "../../../lib/store/open.js";
 import { all, db } from "../../../lib/store/query.js";
-import { gate, openTestKit, until } from "../../fixtures/kit.js";
+import { gate, openWorkingKit, until } from "../../fixtures/kit.js";
 
 const object = { type: "object" } as const;
 
@@ -23,7 +23,7 @@ async function ended(kit: SkillsKit, id: string) {
 
 describe("work that is enqueued", () => {
   test("is QUEUED, runs once the moment comes, and leaves nothing in the queue", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     const seen: unknown[] = [];
     const double = kit.define({
       name: "double",
@@ -62,7 +62,7 @@ describe("work that is enqueued", () => {
   });
 
   test("runs the version that was the newest when it was enqueued", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     const define = (version: string) => kit.define({ name: "versioned", version, schema: object, handler: () => version });
     define("1.0.0");
     define("1.1.0");
@@ -75,7 +75,7 @@ describe("work that is enqueued", () => {
   });
 
   test("runs system's version although its caller has got versions of its own since", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "shadowed", schema: object, handler: () => "system's" });
     const queued = await kit.executor.enqueue("shadowed", {}, { apiKeyId: "k1" });
     kit.define({ name: "shadowed", version: "2.0.0", apiKeyId: "k1", schema: object, handler: () => "k1's" });
@@ -85,7 +85,7 @@ describe("work that is enqueued", () => {
   });
 
   test("is stored whole, while its row is redacted and cut, and that copy goes when it has ended", async () => {
-    const kit = openTestKit({ worker: false, audit: { maxBytes: 256 } });
+    const kit = openWorkingKit({ worker: false, audit: { maxBytes: 256 } });
     const inputs: unknown[] = [];
     kit.define({
       name: "secretive",
@@ -107,7 +107,7 @@ describe("work that is enqueued", () => {
   });
 
   test("counts its time limit from the start of the run, by the call's limit and the skill's", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "endless", schema: object, handler: () => new Promise(() => {}) });
     const queued = await kit.executor.enqueue("endless", {}, { timeoutMs: 60 });
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -118,7 +118,7 @@ describe("work that is enqueued", () => {
   });
 
   test("is retried by its skill's own policy", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     let calls = 0;
     kit.define({
       name: "flaky",
@@ -134,7 +134,7 @@ describe("work that is enqueued", () => {
   });
 
   test("fails with the text of its error in the audit", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     kit.define({
       name: "fails",
       schema: object,
@@ -147,7 +147,7 @@ describe("work that is enqueued", () => {
   });
 
   test("may call other skills, which are under it in the tree", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     kit.define({ name: "inner", schema: object, handler: () => 1 });
     kit.define({ name: "outer", schema: object, handler: (_, context) => context.run("inner", {}) });
     const { id } = await kit.executor.enqueue("outer", {}, { apiKeyId: "k1" });
@@ -158,7 +158,7 @@ describe("work that is enqueued", () => {
   });
 
   test("by a handler belongs to its caller, and is no part of its call", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     kit.define({ name: "later", schema: object, handler: () => "done" });
     kit.define({ name: "now", schema: object, handler: async () => (await kit.executor.enqueue("later", {})).id });
     const call = await kit.executor.execute<string>("now", {}, { apiKeyId: "k1", sessionId: "s1" });
@@ -183,7 +183,7 @@ describe("what refuses work that is enqueued", () => {
     ["a disabled version", "off-switched@1.0.0", {}, "SKILL_DISABLED"],
     ["a mode that is off", "mode-off", {}, "SKILL_OFF"],
   ])("%s leaves a DENIED row and nothing in the queue", async (_, reference, input, code) => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     const schema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
     kit.define({ name: "strict", schema, handler: () => 1 });
     kit.define({ name: "off-switched", schema: object, enabled: false, handler: () => 1 });
@@ -194,14 +194,14 @@ describe("what refuses work that is enqueued", () => {
   });
 
   test("the master switch", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "any", schema: object, handler: () => 1 });
     await kit.registry.setSkillsEnabled(false);
     await expect(kit.executor.enqueue("any", {})).rejects.toMatchObject({ code: "SKILLS_DISABLED" });
   });
 
   test("a kit without an audit", async () => {
-    const kit = openTestKit({ audit: false });
+    const kit = openWorkingKit({ audit: false });
     kit.define({ name: "any", schema: object, handler: () => 1 });
     await expect(kit.executor.enqueue("any", {})).rejects.toMatchObject({ code: "INVALID_OPTION" });
     expect(() => kit.startWorker()).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
@@ -209,7 +209,7 @@ describe("what refuses work that is enqueued", () => {
   });
 
   test("a kit that is closing", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     kit.define({ name: "any", schema: object, handler: () => 1 });
     await kit.ready();
     await kit.close();
@@ -234,14 +234,14 @@ describe("what refuses work that is enqueued", () => {
     ["a misspelt option", { runat: "2030-01-01T00:00:00Z" }],
     ["null", null],
   ])("%s", async (_, options) => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "any", schema: object, handler: () => 1 });
     await expect(kit.executor.enqueue("any", {}, {}, options as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
     expect(await kit.executor.countExecutions()).toBe(0);
   });
 
   test("a signal, which work for later cannot follow", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     const call = { signal: new AbortController().signal } as object;
     await expect(kit.executor.enqueue("any", {}, call)).rejects.toMatchObject({ code: "INVALID_OPTION" });
   });
@@ -249,8 +249,9 @@ describe("what refuses work that is enqueued", () => {
 
 describe("when work runs", () => {
   test("is not before its time, and at once when that has passed", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     kit.define({ name: "timed", schema: object, handler: () => Date.now() });
+    await ended(kit, (await kit.executor.enqueue("timed", {})).id);
     const runAt = new Date(Date.now() + 3_000);
     const later = await kit.executor.enqueue("timed", {}, {}, { runAt });
     const past = await kit.executor.enqueue("timed", {}, {}, { runAt: "2001-01-01T00:00:00+02:00" });
@@ -261,7 +262,7 @@ describe("when work runs", () => {
   });
 
   test("follows the priority, the smallest first, then the time of enqueueing", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     const order: unknown[] = [];
     kit.define({ name: "noted", schema: object, handler: ({ n }) => void order.push(n) });
     for (const [n, priority] of [
@@ -279,7 +280,7 @@ describe("when work runs", () => {
   });
 
   test("is at most as much at once as the worker may run", async () => {
-    const kit = openTestKit({ worker: { concurrency: 3 } });
+    const kit = openWorkingKit({ worker: { concurrency: 3 } });
     const open = gate();
     let running = 0;
     let most = 0;
@@ -302,7 +303,7 @@ describe("when work runs", () => {
   });
 
   test("is when its skill has a place: it goes back until then", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     let running = 0;
     let most = 0;
     kit.define({
@@ -323,7 +324,7 @@ describe("when work runs", () => {
 
 describe("a job key", () => {
   test("replaces the work of the same owner that waits under it", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     const seen: unknown[] = [];
     kit.define({ name: "keyed", schema: object, handler: ({ n }) => void seen.push(n) });
     const enqueue = (n: number, apiKeyId: string) => kit.executor.enqueue("keyed", { n }, { apiKeyId }, { jobKey: "report" });
@@ -343,7 +344,7 @@ describe("a job key", () => {
   });
 
   test("does not touch work that runs", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     const open = gate();
     kit.define({ name: "keyed", schema: object, handler: () => open.promise.then(() => "done") });
     const first = await kit.executor.enqueue("keyed", {}, {}, { jobKey: "report" });
@@ -357,7 +358,7 @@ describe("a job key", () => {
 
 describe("an idempotency key", () => {
   test("gives the execution that was enqueued with it, while it waits and when it has ended", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     let calls = 0;
     kit.define({ name: "once", schema: object, handler: () => ++calls });
     const call = { idempotencyKey: "a" };
@@ -372,7 +373,7 @@ describe("an idempotency key", () => {
   });
 
   test("makes one execution of many enqueued at the same time", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "once", schema: object, handler: () => 1 });
     const calls = Array.from({ length: 20 }, () => kit.executor.enqueue("once", {}, { idempotencyKey: "same" }));
     expect(new Set((await Promise.all(calls)).map(({ id }) => id)).size).toBe(1);

@@ -7,8 +7,7 @@ import type { SkillExecution, SkillsKit } from "../../../lib/index.js";
 import { newDatabase } from "../../fixtures/database.js";
 import { openTestKit, temporaryFolder, until } from "../../fixtures/kit.js";
 
-const launch = `import { runnerImport } from "vite"; await runnerImport(process.argv[1], { configFile: false, logLevel: "error" });`;
-const script = fileURLToPath(new URL("children/worker.ts", import.meta.url));
+const script = fileURLToPath(new URL("children/worker.js", import.meta.url));
 
 export interface WorkerProcess {
   readonly child: ChildProcess;
@@ -39,8 +38,7 @@ export async function openQueue() {
     /** What the workers did: `pid what`. */
     effects: () => (existsSync(effects) ? readFileSync(effects, "utf8").trim().split("\n") : []),
     async startWorker(environment: NodeJS.ProcessEnv = {}, concurrency = 10): Promise<WorkerProcess> {
-      const words = ["--no-warnings", "--input-type=module", "--eval", launch, script, database, effects, String(concurrency)];
-      const child = spawn(process.execPath, words, {
+      const child = spawn(process.execPath, ["--no-warnings", script, database, effects, String(concurrency)], {
         stdio: ["ignore", "pipe", "inherit"],
         env: { ...process.env, ...environment },
       });

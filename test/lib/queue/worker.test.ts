@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../../lib/store/open.js";
 import { all, db, run } from "../../../lib/store/query.js";
-import { gate, openTestKit, temporaryFolder, until } from "../../fixtures/kit.js";
+import { gate, openWorkingKit, temporaryFolder, until } from "../../fixtures/kit.js";
 import { ended } from "./processes.js";
 
 const object = { type: "object" } as const;
@@ -9,7 +9,7 @@ const moments = () => new Promise((resolve) => setTimeout(resolve, 600));
 
 describe("a worker", () => {
   test("takes only what its process has a handler for, also one that is registered later", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     await kit.registry.register({ name: "elsewhere", schema: object, handler: "named" });
     kit.define({ name: "here", schema: object, handler: () => "here" });
     const elsewhere = await kit.executor.enqueue("elsewhere", {});
@@ -22,7 +22,7 @@ describe("a worker", () => {
   });
 
   test("finds what it can do behind much that it cannot", async () => {
-    const kit = openTestKit({ worker: { concurrency: 2 } });
+    const kit = openWorkingKit({ worker: { concurrency: 2 } });
     for (let n = 0; n < 20; n++) {
       await kit.registry.register({ name: `elsewhere-${n}`, schema: object, handler: "named" });
       for (let more = 0; more < 5; more++) await kit.executor.enqueue(`elsewhere-${n}`, {});
@@ -33,7 +33,7 @@ describe("a worker", () => {
   });
 
   test("that could not take ended work out of the queue does not leave it there", { timeout: 60_000 }, async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "here", schema: object, handler: () => "here" });
     const { id } = await kit.executor.enqueue("here", {});
     const store = await openStore({ database: kit.file, durability: "process" });
@@ -51,7 +51,7 @@ describe("a worker", () => {
   });
 
   test("takes no container skill where no engine answers", async () => {
-    const kit = openTestKit({ sandbox: { runtime: "docker", owner: "x" } });
+    const kit = openWorkingKit({ sandbox: { runtime: "docker", owner: "x" } });
     const { PATH } = process.env;
     process.env["PATH"] = temporaryFolder();
     onTestFinished(() => {
@@ -65,7 +65,7 @@ describe("a worker", () => {
   });
 
   test("is none where the option worker is false, until one is started; its bounds are checked", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "any", schema: object, handler: () => 1 });
     const { id } = await kit.executor.enqueue("any", {});
     await moments();
@@ -82,7 +82,7 @@ describe("a worker", () => {
   });
 
   test("ends with its kit, which waits for what it runs", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     const open = gate();
     kit.define({ name: "slow", schema: object, handler: () => open.promise.then(() => "done") });
     const { id } = await kit.executor.enqueue("slow", {});
@@ -90,17 +90,17 @@ describe("a worker", () => {
     const closing = kit.close();
     open.open();
     await closing;
-    const next = openTestKit({ database: kit.file });
+    const next = openWorkingKit({ database: kit.file });
     expect(await next.executor.getExecution(id)).toMatchObject({ status: "SUCCESS", output: "done" });
   });
 
   test("takes up after a restart what waited", async () => {
-    const first = openTestKit({ worker: false });
+    const first = openWorkingKit({ worker: false });
     const define = (kit: typeof first) => kit.define({ name: "any", schema: object, handler: () => "second" });
     define(first);
     const { id } = await first.executor.enqueue("any", {});
     await first.close();
-    const second = openTestKit({ database: first.file });
+    const second = openWorkingKit({ database: first.file });
     define(second);
     await second.ready();
     expect(await ended(second, id)).toMatchObject({ status: "SUCCESS", output: "second" });
@@ -109,7 +109,7 @@ describe("a worker", () => {
 
 describe("work whose skill is", () => {
   async function waiting() {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     let calls = 0;
     kit.define({ name: "any", schema: object, handler: () => ++calls });
     const { id } = await kit.executor.enqueue("any", {});
@@ -170,7 +170,7 @@ describe("work whose skill is", () => {
 
 describe("cancelling", () => {
   test("ends work that waits, tells those who watch it, and leaves nothing in the queue", async () => {
-    const kit = openTestKit({ worker: false });
+    const kit = openWorkingKit({ worker: false });
     kit.define({ name: "any", schema: object, handler: () => 1 });
     const { id } = await kit.executor.enqueue("any", {});
     const seen: string[] = [];
@@ -185,7 +185,7 @@ describe("cancelling", () => {
   });
 
   test("ends a plain call that another kit on the file runs", async () => {
-    const kit = openTestKit();
+    const kit = openWorkingKit();
     kit.define({
       name: "endless",
       schema: object,
@@ -194,7 +194,7 @@ describe("cancelling", () => {
     });
     const call = kit.executor.execute("endless", {});
     await until(async () => (await kit.executor.countExecutions({ status: "RUNNING" })) === 1);
-    const other = openTestKit({ database: kit.file });
+    const other = openWorkingKit({ database: kit.file });
     const [execution] = await other.executor.listExecutions();
     await other.executor.cancel(execution?.id ?? "");
     expect(await call).toMatchObject({ status: "CANCELLED", errorCode: "SKILL_CANCELLED" });
@@ -202,7 +202,7 @@ describe("cancelling", () => {
 });
 
 test("what work reports to watchers is QUEUED, RUNNING and its end", async () => {
-  const kit = openTestKit();
+  const kit = openWorkingKit();
   kit.define({ name: "any", schema: object, handler: () => 1 });
   const seen: string[] = [];
   kit.executor.events.watchAll({ onStatus: ({ value }) => seen.push(value.status), onClose: () => {} });

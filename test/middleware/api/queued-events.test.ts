@@ -14,7 +14,7 @@ test("the events of queued work that another kit runs have its states, progress 
   await until(() => stream.events.length === 1);
   expect(stream.events[0]).toMatchObject({ type: "state", data: { execution: { status: "QUEUED" }, progress: null, log: [] } });
 
-  const worker = newKit({ database });
+  const worker = newKit({ database, worker: {} });
   let goOn = () => {};
   worker.executor.registerHandler("told", async (_input, { progress, log }) => {
     log("begun", { password: "hunter2", table: "rows" });

@@ -1,11 +1,12 @@
 import { appendFileSync } from "node:fs";
-import { createSkills } from "../../../../lib/index.js";
+import { createSkills } from "../../../../dist/lib/index.js";
 
-// A worker of its own process: argv has the database, a file for what it does, and how much it does at once.
+// A worker of its own process, as built: argv has the database, a file for what it does, and how much it does at once.
 const [, , database = "", effects = "", concurrency = "10"] = process.argv;
 const logger = { debug() {}, info() {}, warn() {}, error: console.error };
 const kit = createSkills({ database, worker: false, logger });
-const note = (text: string) => appendFileSync(effects, `${process.pid} ${text}\n`);
+/** @param {string} text */
+const note = (text) => appendFileSync(effects, `${process.pid} ${text}\n`);
 
 kit.define({
   name: "count",
@@ -17,13 +18,10 @@ kit.define({
     return n;
   },
 });
-for (const [name, idempotent] of [
-  ["hang", false],
-  ["hang-idempotent", true],
-] as const) {
+for (const name of ["hang", "hang-idempotent"]) {
   kit.define({
     name,
-    idempotent,
+    idempotent: name === "hang-idempotent",
     schema: { type: "object" },
     timeoutMs: 600_000,
     handler: async ({ until }, context) => {
@@ -33,7 +31,7 @@ for (const [name, idempotent] of [
       // Ends at once in another process than the first one.
       if (process.env["HANGS"] !== "1") return "done";
       await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
-      note(`ended ${(context.signal.reason as { code?: string }).code}`);
+      note(`ended ${context.signal.reason.code}`);
       throw context.signal.reason;
     },
   });

@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import { all, db, first, run } from "./query.js";
+import type { QueuedWorkRow } from "./rows.js";
+import type { Operation } from "./store.js";
+
+/** What a job of graphile-worker says of the work that it stands for: enough to tell who can do it. */
+export interface JobPayload {
+  readonly executionId: string;
+  readonly skill: { readonly id: string; readonly owner: string; readonly name: string; readonly version: string };
+}
+
+/** On every job, so that all can be left alone. */
+export const EVERY_JOB = "express-skills";
+/** The task of work that containers do. */
+export const CONTAINER_TASK = "container";
+/** graphile-worker's limit is 128. */
+const MAX_TASK_LENGTH = 100;
+/** Each take of a process that died counts; how often work is taken is limited by its own row. */
+const MAX_ATTEMPTS = 1_000;
+/** A pool writes its id as soon as it has one, and may have locked a job before. */
+const UNKNOWN_POOL_LIMIT = sql`interval '30 seconds'`;
+const MAX_MENDED = 1_000;
+
+/** The task of work that a handler of this name does. */
+export function taskOf(handler: string | null): string {
+  if (handler === null) return CONTAINER_TASK;
+  if (Buffer.byteLength(handler) <= MAX_TASK_LENGTH) return `handler:${handler}`;
+  return `handler:sha256:${createHash("sha256").update(handler).digest("hex")}`;
+}
+
+/** The flag of a skill's jobs. */
+export function flagOf(skillId: string): string {
+  return `skill:${skillId}`;
+}
+
+/** Adds the job of waiting work, or takes the place of the one that it has. It is seen when the transaction is committed. */
+export function* putJob(schema: string, work: QueuedWorkRow): Operation<void> {
+  const payload: JobPayload = {
+    executionId: work.id,
+    skill: { id: work.skill_id, owner: work.skill_owner, name: work.skill_name, version: work.skill_version },
+  };
+  // What is due is so by the clock of the database.
+  const runAt = work.state === "LATER" ? work.run_at : null;
+  yield sql`select 1 from ${sql.id(schema, "add_job")}(
+    identifier => ${taskOf(work.handler)}, payload => ${JSON.stringify(payload)}::json, run_at => ${runAt}::timestamptz,
+    max_attempts => ${MAX_ATTEMPTS}::int, job_key => ${work.id}, priority => ${work.priority}::int,
+    flags => ${[EVERY_JOB, flagOf(work.skill_id)]}::text[])`.compile(db);
+}
+
+/** Removes the job of work that waits no more. */
+export function* removeJob(schema: string, executionId: string): Operation<void> {
+  yield sql`select 1 from ${sql.id(schema, "remove_job")}(${executionId})`.compile(db);
+}
+
+/** Has the job of waiting work wait for another handler: its skill was replaced. Does nothing when it waits no more. */
+export function* passJobOn(schema: string, executionId: string, handler: string | null): Operation<void> {
+  const [work] = yield* all(
+    db.updateTable("queued_work").set({ handler }).where("id", "=", executionId).where("state", "!=", "TAKEN").returningAll(),
+  );
+  if (work !== undefined) yield* putJob(schema, work);
+}
+
+/** Says that a pool of an instance lives. */
+export function* keepPool(id: string, instanceId: string): Operation<void> {
+  yield* run(
+    db
+      .insertInto("job_pools")
+      .values({ id, instance_id: instanceId })
+      .onConflict((on) => on.column("id").doNothing()),
+  );
+}
+
+export function* deletePool(id: string): Operation<void> {
+  yield* run(db.deleteFrom("job_pools").where("id", "=", id));
+}
+
+/** Pools that have locked jobs and are gone: no instance has them. */
+export function* listDeadPools(schema: string): Operation<string[]> {
+  const rows = yield* all(
+    db
+      .selectFrom(sql<{ locked_by: string; locked_at: string }>`${sql.id(schema, "jobs")}`.as("jobs"))
+      .leftJoin("job_pools", "job_pools.id", "jobs.locked_by")
+      .leftJoin("instances", "instances.id", "job_pools.instance_id")
+      .select("jobs.locked_by")
+      .distinct()
+      .where("jobs.locked_by", "is not", null)
+      .where("instances.id", "is", null)
+      .where((eb) => eb.or([eb("job_pools.id", "is not", null), sql<boolean>`jobs.locked_at < now() - ${UNKNOWN_POOL_LIMIT}`])),
+  );
+  return rows.map((row) => row.locked_by);
+}
+
+/** Forgets pools that no instance has. */
+export function* deleteDeadPools(ids: readonly string[]): Operation<void> {
+  if (ids.length > 0) yield* run(db.deleteFrom("job_pools").where("id", "in", ids));
+}
+
+/**
+ * Gives waiting work without a job one: it was copied from another database, or the process that ran it died after its job had ended.
+ * Gives how much that was.
+ */
+export function* mendJobs(schema: string): Operation<number> {
+  const works = yield* all(
+    db
+      .selectFrom("queued_work")
+      .selectAll()
+      .where("state", "!=", "TAKEN")
+      .where(sql<boolean>`not exists (select 1 from ${sql.id(schema, "jobs")} as jobs
+        where jobs.key = queued_work.id and jobs.attempts < jobs.max_attempts)`)
+      .limit(MAX_MENDED)
+      .forUpdate()
+      .skipLocked(),
+  );
+  for (const work of works) yield* putJob(schema, work);
+  return works.length;
+}
+
+/** Whether work of containers waits. */
+export function* hasContainerJobs(schema: string): Operation<boolean> {
+  const row = yield* first(
+    db
+      .selectFrom(sql<{ id: string; task_identifier: string; locked_at: string | null }>`${sql.id(schema, "jobs")}`.as("jobs"))
+      .select("jobs.id")
+      .where("jobs.task_identifier", "=", CONTAINER_TASK)
+      .where("jobs.locked_at", "is", null)
+      .limit(1),
+  );
+  return row !== undefined;
+}
