@@ -94,7 +94,8 @@ export class JobWorker implements Worker {
     await atMost(Promise.allSettled(this.#taking));
     await this.#progress.finish(graceMs);
     await atMost(Promise.allSettled([...pools.map((pool) => pool.ended), this.#working]));
-    for (const pool of this.#pools) await this.#rooms.store.write(() => deletePool(pool.id)).catch(() => {});
+    const forgetting = [...this.#pools].map((pool) => this.#rooms.store.write(() => deletePool(pool.id)));
+    await atMost(Promise.allSettled(forgetting));
   }
 
   /** Runs one pool after the other: a pool gives up when the database was away. Never rejects. */
