@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import type { SkillsKit } from "../../../lib/index.js";
@@ -128,4 +129,25 @@ test("work that could not be put back when it was refused is so later", { timeou
   open();
   await client.query("drop trigger refuse on queued_work");
   expect(await ended(kit, second.id)).toMatchObject({ status: "SUCCESS" });
+});
+
+test("containers' work waits once the engine that answered no longer does", { timeout }, async () => {
+  const kit = openWorkingKit();
+  const { sandbox } = kit;
+  const described = await sandbox.describe().catch(() => ({}) as Awaited<ReturnType<typeof sandbox.describe>>);
+  let isThere = true;
+  // An engine that goes away in the middle cannot be asked for.
+  sandbox.describe = () => (isThere ? Promise.resolve(described) : Promise.reject(new Error("no engine")));
+  const container = { image: "localhost/none-such", command: ["cat"] };
+  await kit.registry.register({ name: "box", schema: { type: "object" }, container });
+  const first = await kit.executor.enqueue("box", {});
+  expect(await ended(kit, first.id)).toMatchObject({ status: "ERROR" });
+  isThere = false;
+  // The last answer counts for ten seconds, and for the work that finds it old.
+  await delay(10_500);
+  await ended(kit, (await kit.executor.enqueue("box", {})).id);
+  await delay(500);
+  const { id } = await kit.executor.enqueue("box", {});
+  await delay(2_000);
+  expect(await kit.executor.getExecution(id)).toMatchObject({ status: "QUEUED" });
 });
