@@ -19,6 +19,9 @@ import type { Logger } from "../types.js";
 const HEARTBEAT_MS = 10_000;
 const DEAD_AFTER_MS = 40_000;
 const SWEEP_MS = 10_000;
+/** After a time in which this instance could not tell that it lives, others may have been kept from it as well: they get time to tell. */
+const AWAY_AFTER_MS = 2 * HEARTBEAT_MS;
+const TRUST_AFTER_MS = 2 * HEARTBEAT_MS;
 /** Work that was taken this often, and whose process died each time, is not tried again: it may be what kills them. */
 const MAX_TAKES = 5;
 
@@ -32,6 +35,9 @@ export class Instance {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #timers: NodeJS.Timeout[] = [];
+  #beatAtMs = Date.now();
+  /** Since when its heartbeat has been regular; always, as far as an instance knows that has just started. */
+  #steadySinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(id: string, store: Store, logger: Logger) {
     this.id = id;
@@ -49,7 +55,8 @@ export class Instance {
   /** Marks what dead instances left running; returns how many. */
   async sweep(): Promise<number> {
     const instances = await this.#store.read(listInstances());
-    const dead = instances.filter((instance) => instance.id !== this.id && isDead(instance)).map((instance) => instance.id);
+    const isDeadHere = this.#canTrustHeartbeats() ? isDead : isEnded;
+    const dead = instances.filter((instance) => instance.id !== this.id && isDeadHere(instance)).map(({ id }) => id);
     // Most of the time there is nothing to do, and a transaction would hold up others.
     if (dead.length === 0 && !(await this.#store.read(hasOrphans()))) {
       await this.#deleteEndedWork();
@@ -97,6 +104,14 @@ export class Instance {
   async #beat(): Promise<void> {
     const alive = await this.#store.write(() => beatInstance(this.id, new Date().toISOString()));
     if (!alive) await this.#insert();
+    const nowMs = Date.now();
+    if (nowMs - this.#beatAtMs > AWAY_AFTER_MS) this.#steadySinceMs = nowMs;
+    this.#beatAtMs = nowMs;
+  }
+
+  #canTrustHeartbeats(): boolean {
+    const nowMs = Date.now();
+    return nowMs - this.#beatAtMs <= AWAY_AFTER_MS && nowMs - this.#steadySinceMs >= TRUST_AFTER_MS;
   }
 
   #every(ms: number, what: string, work: () => Promise<unknown>): void {
@@ -110,7 +125,11 @@ export class Instance {
 
 /** Whether what it was running has ended without an outcome. */
 export function isDead(instance: InstanceRow): boolean {
-  if (Date.now() - Date.parse(instance.heartbeat_at) > DEAD_AFTER_MS) return true;
+  return Date.now() - Date.parse(instance.heartbeat_at) > DEAD_AFTER_MS || isEnded(instance);
+}
+
+/** Whether its process is gone, as far as this host can tell. */
+function isEnded(instance: InstanceRow): boolean {
   if (instance.host !== hostname()) return false;
   if (instance.pid !== process.pid) return !isProcessAlive(instance.pid);
   // The number of a process is used again: a row older than this process is of an earlier one (always so where the number is 1).

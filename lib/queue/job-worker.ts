@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isSkillError } from "../errors.js";
-import type { JobPool, JobTasks, LogJobs } from "../store/graphile-worker.js";
+import type { JobTasks, LogJobs } from "../store/graphile-worker.js";
 import {
   CONTAINER_TASK,
   deleteDeadPools,
@@ -11,14 +11,18 @@ import {
   type JobPayload,
   keepPool,
   listDeadPools,
+  listUnknownPools,
+  MAX_MENDED,
   mendJobs,
   passJobOn,
+  renewJob,
   taskOf,
 } from "../store/jobs.js";
-import type { Jobs } from "../store/postgres-jobs.js";
+import type { JobPool, Jobs } from "../store/postgres-jobs.js";
 import { takeWork } from "../store/queued-work.js";
 import { EngineWatch } from "./engine-watch.js";
 import type { WorkerConfig } from "./options.js";
+import { Places } from "./places.js";
 import { WorkInProgress } from "./work-in-progress.js";
 import type { Worker, WorkerPlace, WorkerRooms } from "./worker.js";
 
@@ -26,6 +30,9 @@ import type { Worker, WorkerPlace, WorkerRooms } from "./worker.js";
 const UPKEEP_MS = 5_000;
 const MEND_EVERY_MS = 15_000;
 const START_AGAIN_MS = 1_000;
+const MAX_START_AGAIN_MS = 10_000;
+/** While all skills are off: how soon it is seen that they are on. */
+const OFF_MS = 1_000;
 /** How long a job is left alone whose skill cannot be done here although its handler is. */
 const LEAVE_MS = 1_000;
 /** How long an end waits for jobs to be told as done, which a database that is away would take for ever. */
@@ -43,11 +50,17 @@ export class JobWorker implements Worker {
   readonly #tasks: JobTasks = {};
   /** By flag: until when its jobs are left alone here. */
   readonly #leftAlone = new Map<string, number>();
+  readonly #places: Places;
   readonly #ending = new AbortController();
   readonly #working: Promise<void>;
-  #pool: JobPool | undefined;
-  #upkeep: NodeJS.Timeout | undefined;
+  /** The one that takes jobs is the last; the others end what they began. */
+  readonly #pools = new Set<JobPool>();
+  /** Jobs of which is being found out whether they are done here. */
+  readonly #taking = new Set<Promise<unknown>>();
+  readonly #upkeep: NodeJS.Timeout;
   #isKeepingUp = false;
+  #isAway = false;
+  #failures = 0;
   #mendedAtMs = Number.NEGATIVE_INFINITY;
   #stopping: Promise<void> | undefined;
 
@@ -56,8 +69,10 @@ export class JobWorker implements Worker {
     this.#jobs = jobs;
     this.#config = config;
     this.#place = place;
+    this.#places = new Places(config.concurrency);
     this.#engine = new EngineWatch(rooms.sandbox, () => {});
     this.#progress = new WorkInProgress(rooms, (skillId, restMs) => this.#leave(flagOf(skillId), restMs));
+    this.#upkeep = setInterval(() => void this.#keepUp(), UPKEEP_MS);
     this.#working = place.scope.runInAsyncScope(() => this.#work());
   }
 
@@ -72,29 +87,38 @@ export class JobWorker implements Worker {
   async #stop(graceMs: number): Promise<void> {
     this.#ending.abort();
     clearInterval(this.#upkeep);
-    const pool = this.#pool;
-    const ended = pool?.gracefulShutdown().catch(() => {});
+    this.#places.open();
+    const pools = [...this.#pools];
+    for (const pool of pools) pool.shutDown();
+    await atMost(Promise.allSettled(this.#taking));
     await this.#progress.finish(graceMs);
-    const limit = new AbortController();
-    const tooLong = sleep(END_LIMIT_MS, undefined, { signal: limit.signal }).catch(() => {});
-    await Promise.race([Promise.all([ended, this.#working]), tooLong]);
-    limit.abort();
-    if (pool !== undefined) await this.#rooms.store.write(() => deletePool(pool.id)).catch(() => {});
+    await atMost(Promise.allSettled([...pools.map((pool) => pool.ended), this.#working]));
+    const forgetting = [...this.#pools].map((pool) => this.#rooms.store.write(() => deletePool(pool.id)));
+    await atMost(Promise.allSettled(forgetting));
   }
 
-  /** Runs one pool after the other: a pool gives up when the database was away for long. Never rejects. */
+  /** Runs one pool after the other: a pool gives up when the database was away. Never rejects. */
   async #work(): Promise<void> {
     while (!this.#ending.signal.aborted) {
       try {
+        this.#jobs.forget();
         await this.#jobs.prepare();
         if (this.#ending.signal.aborted) return;
+        if (this.#failures > 0) this.#rooms.logger.info({}, "jobs are taken again");
+        this.#failures = 0;
         await this.#runPool();
       } catch (error) {
         if (isSkillError(error) && error.code === "STORE_DRIVER_UNAVAILABLE") return this.#giveUp(error);
-        if (!this.#ending.signal.aborted) this.#rooms.logger.warn({ err: error }, "jobs cannot be taken; it is tried again");
+        if (!this.#ending.signal.aborted) this.#noteFailure(error);
       }
-      await sleep(START_AGAIN_MS, undefined, { signal: this.#ending.signal }).catch(() => {});
+      const againMs = Math.min(MAX_START_AGAIN_MS, START_AGAIN_MS * Math.max(1, this.#failures));
+      await sleep(againMs, undefined, { signal: this.#ending.signal }).catch(() => {});
     }
+  }
+
+  #noteFailure(error: unknown): void {
+    if (this.#failures++ === 0) this.#rooms.logger.warn({ err: error }, "jobs cannot be taken; it is tried again");
+    else this.#rooms.logger.debug({ err: error }, "jobs still cannot be taken");
   }
 
   #giveUp(error: unknown): void {
@@ -102,6 +126,7 @@ export class JobWorker implements Worker {
     else this.#rooms.logger.error({ err: error }, "the worker cannot start");
   }
 
+  /** Ends when the pool takes no more, while what it began may go on for long. */
   async #runPool(): Promise<void> {
     // Asked now, so that the first container need not wait for it.
     void this.#engine.answers;
@@ -110,53 +135,86 @@ export class JobWorker implements Worker {
       concurrency: this.#config.concurrency,
       tasks: this.#tasks,
       forbiddenFlags: () => this.#forbiddenFlags(),
+      onLookEnd: () => this.#places.giveBack(),
       log: this.#log,
     });
-    this.#pool = pool;
-    this.#upkeep = setInterval(() => void this.#keepUp(), UPKEEP_MS);
+    this.#pools.add(pool);
+    this.#isAway = false;
+    this.#mendedAtMs = Number.NEGATIVE_INFINITY;
+    void this.#bury(pool);
     void this.#keepUp();
-    try {
-      await pool.promise;
-    } finally {
-      clearInterval(this.#upkeep);
-      if (!this.#ending.signal.aborted) await this.#rooms.store.write(() => deletePool(pool.id)).catch(() => {});
-    }
+    await pool.shut;
   }
 
-  /** Says that this pool lives, frees what dead ones have locked, and gives work that lost its job a new one. */
+  /** Frees what it could not tell the end of. Never rejects: where the database is away, that is for whoever finds a pool that nobody knows. */
+  async #bury(pool: JobPool): Promise<void> {
+    await pool.ended.catch((error: unknown) => this.#rooms.logger.debug({ err: error }, "a pool of jobs gave up"));
+    if (this.#ending.signal.aborted) return;
+    this.#pools.delete(pool);
+    const forget = () => this.#rooms.store.write(() => deletePool(pool.id));
+    await this.#jobs
+      .unlock([pool.id])
+      .then(forget, forget)
+      .catch(() => {});
+  }
+
+  /** Says that its pools live, frees what dead ones have locked, and gives work that lost its job a new one. */
   async #keepUp(): Promise<void> {
-    const pool = this.#pool;
-    if (pool === undefined || this.#isKeepingUp || this.#ending.signal.aborted) return;
+    if (this.#pools.size === 0 || this.#isKeepingUp || this.#ending.signal.aborted) return;
     this.#isKeepingUp = true;
     const { store, instanceId, logger } = this.#rooms;
     const { schema } = this.#jobs;
     try {
-      await store.write(() => keepPool(pool.id, instanceId));
-      const dead = await store.read(listDeadPools(schema));
-      if (dead.length > 0) {
-        await this.#jobs.unlock(dead);
-        await this.#jobs.deleteReplaced();
-        await store.write(() => deleteDeadPools(dead));
-        logger.info({ pools: dead }, "jobs of workers that are gone are free again");
-      }
-      if (dead.length > 0 || performance.now() - this.#mendedAtMs > MEND_EVERY_MS) {
-        const mended = await store.write(() => mendJobs(schema));
-        if (mended > 0) logger.info({ mended }, "work without a job has got one");
-        this.#mendedAtMs = performance.now();
+      for (const pool of this.#pools) await store.write(() => keepPool(pool.id, instanceId));
+      const dead = await store.read(listDeadPools());
+      const isMending = dead.length > 0 || performance.now() - this.#mendedAtMs > MEND_EVERY_MS;
+      if (isMending) {
+        await this.#unlock([...dead, ...(await store.read(listUnknownPools(schema)))]);
+        await this.#mend();
       }
       if (!Object.hasOwn(this.#tasks, CONTAINER_TASK) && (await store.read(hasContainerJobs(schema)))) void this.#engine.answers;
+      if (this.#isAway) this.#replacePool();
     } catch (error) {
+      this.#isAway = true;
       logger.debug({ err: error }, "the upkeep of jobs failed; it is tried again");
     } finally {
       this.#isKeepingUp = false;
     }
   }
 
+  async #unlock(pools: readonly string[]): Promise<void> {
+    if (pools.length === 0) return;
+    await this.#jobs.unlock(pools);
+    await this.#jobs.deleteReplaced();
+    await this.#rooms.store.write(() => deleteDeadPools(pools));
+    this.#rooms.logger.info({ pools }, "jobs of workers that are gone are free again");
+  }
+
+  async #mend(): Promise<void> {
+    const { store, logger } = this.#rooms;
+    let mended: number;
+    do {
+      mended = await store.write(() => mendJobs(this.#jobs.schema));
+      if (mended > 0) logger.info({ mended }, "work without a job has got one");
+    } while (mended === MAX_MENDED && !this.#ending.signal.aborted);
+    this.#mendedAtMs = performance.now();
+  }
+
+  /** Where a pool's look for a job met a database that starts or cannot be reached, it rests for up to two minutes. */
+  #replacePool(): void {
+    this.#isAway = false;
+    for (const pool of this.#pools) pool.shutDown();
+  }
+
   /** Called before each look for a job. */
   async #forbiddenFlags(): Promise<string[]> {
+    await this.#places.take();
     this.#refreshTasks();
-    // While all skills are off, their work waits.
-    if (!(await this.#rooms.registry.getSkillsEnabled())) return [EVERY_JOB];
+    // While all skills are off, their work waits, and nobody reads through all of it.
+    while (!(await this.#rooms.registry.getSkillsEnabled())) {
+      if (this.#ending.signal.aborted) return [EVERY_JOB];
+      await sleep(OFF_MS, undefined, { signal: this.#ending.signal }).catch(() => {});
+    }
     const nowMs = performance.now();
     for (const [flag, untilMs] of this.#leftAlone) if (untilMs <= nowMs) this.#leftAlone.delete(flag);
     return [...this.#leftAlone.keys()];
@@ -176,16 +234,34 @@ export class JobWorker implements Worker {
   }
 
   /** Does the work that a job stands for. A job whose work is gone, or with somebody else, is done. */
-  async #perform({ executionId, skill }: JobPayload): Promise<void> {
+  async #perform(payload: JobPayload): Promise<void> {
+    const taking = this.#take(payload);
+    this.#taking.add(taking);
+    const performing = await taking.finally(() => this.#taking.delete(taking));
+    await performing?.ended;
+  }
+
+  /** Gives what is done here, if anything. */
+  async #take({ executionId, skill }: JobPayload): Promise<{ readonly ended: Promise<void> } | undefined> {
     const { store, instanceId } = this.#rooms;
+    const { schema } = this.#jobs;
+    if (this.#ending.signal.aborted) {
+      await store.write(() => renewJob(schema, executionId));
+      return undefined;
+    }
     const judged = await this.#judge(skill);
     if ("handler" in judged) {
       this.#leave(flagOf(skill.id), LEAVE_MS);
-      await store.write(() => passJobOn(this.#jobs.schema, executionId, judged.handler));
-      return;
+      await store.write(() => passJobOn(schema, executionId, judged.handler));
+      return undefined;
     }
-    const [work] = await store.write(() => takeWork([{ id: executionId, ...judged }], instanceId));
-    if (work !== undefined) await this.#progress.perform(work);
+    await this.#progress.settle(executionId);
+    const taken = store.write(() => takeWork([{ id: executionId, ...judged }], instanceId));
+    const [work] = await taken.catch((error: unknown) => {
+      this.#progress.doubt(executionId);
+      throw error;
+    });
+    return work && { ended: this.#progress.perform(work) };
   }
 
   /** Whether it may be taken again when this process dies; the handler that it needs when it cannot be done here. What can never be run is taken, to be refused. */
@@ -194,7 +270,7 @@ export class JobWorker implements Worker {
     try {
       const head = await registry.resolve({ name, range: version }, owner);
       const { skill } = await registry.runnable(head);
-      const canDo = skill.handler === null ? this.#engine.isKnownToAnswer : executor.hasHandler(skill);
+      const canDo = skill.handler === null ? this.#engine.answers : executor.hasHandler(skill);
       return canDo ? { idempotent: skill.idempotent === true } : { handler: skill.handler };
     } catch (error) {
       if (isSkillError(error) && !error.retryable) return { idempotent: false };
@@ -208,4 +284,12 @@ export class JobWorker implements Worker {
     if (level === "error" || level === "warning") logger.warn(fields, `graphile-worker: ${message}`);
     else logger.debug(fields, `graphile-worker: ${message}`);
   };
+}
+
+/** Keeps the process running meanwhile: what is waited for may be with connections that are gone. */
+async function atMost(work: Promise<unknown>): Promise<void> {
+  const done = new AbortController();
+  const limit = sleep(END_LIMIT_MS, undefined, { signal: done.signal }).catch(() => {});
+  await Promise.race([work, limit]);
+  done.abort();
 }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import { loadOptionalPeer } from "./optional-peer.js";
 import type { PostgresPool } from "./postgres-driver.js";
 
@@ -5,7 +6,7 @@ import type { PostgresPool } from "./postgres-driver.js";
 export interface GraphileWorker {
   readonly Logger: new (factory: (scope: object) => LogJobs) => object;
   makeWorkerUtils(options: JobsOptions): Promise<JobUtils>;
-  runTaskList(options: JobsOptions & TaskOptions, tasks: JobTasks, pool: PostgresPool): JobPool;
+  runTaskList(options: JobsOptions & TaskOptions, tasks: JobTasks, pool: PostgresPool): WorkerPool;
 }
 
 export type LogJobs = (level: string, message: string, meta?: { readonly error?: unknown }) => void;
@@ -17,6 +18,8 @@ export interface JobsOptions {
 }
 
 export interface TaskOptions {
+  /** Gets what happens in the pool, as it happens. */
+  readonly events: EventEmitter;
   readonly concurrency: number;
   /** Milliseconds between looks for jobs whose time has come. */
   readonly pollInterval: number;
@@ -30,12 +33,14 @@ export interface TaskOptions {
 export type JobTasks = Record<string, (payload: unknown) => Promise<void>>;
 
 export interface JobUtils {
+  /** Makes the tables that are missing. */
+  migrate(): Promise<void>;
   forceUnlockWorkers(poolIds: readonly string[]): Promise<void>;
   cleanup(options: { readonly tasks: readonly "DELETE_PERMAFAILED_JOBS"[] }): Promise<void>;
   release(): Promise<void>;
 }
 
-export interface JobPool {
+export interface WorkerPool {
   /** What its jobs are locked by. */
   readonly id: string;
   /** Settles when it takes no more, and what it ran has ended; rejects when it gave up by itself. */

@@ -3,7 +3,7 @@ import type { PostgresClient, PostgresPool } from "./postgres-driver.js";
 /** How long closing waits for statements that run. */
 const closeLimitMs = 2_000;
 
-/** The clients that are at work, kept up to date. */
+/** The clients that are at work, kept up to date; none of them can end the process by an error. */
 export function watchClients(pool: PostgresPool): ReadonlySet<PostgresClient> {
   const inUse = new Set<PostgresClient>();
   // An error without a listener would end the process; the pool takes such a client out, and whoever uses it hears of it from its query.

@@ -69,6 +69,7 @@ export function createPostgresStore({ pool, createClient, description, jobs }: P
       client.release();
       return result;
     } catch (error) {
+      if (isMissing(error)) jobs.forget();
       if (faultOf(error) === "gone") client.release(true);
       else await client.query({ text: "rollback" }).then(() => client.release(), client.release);
       throw error;
@@ -134,6 +135,12 @@ async function finishAndTell<T>(operation: Operation<T>, ask: Ask): Promise<T> {
   });
   if (isChanged) await ask({ text: `select pg_notify('${CHANNEL}', current_schema())` });
   return result;
+}
+
+/** Whether a schema, table or function is not there. */
+function isMissing(error: unknown): boolean {
+  const cause = isSkillError(error) ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
+  return typeof cause?.code === "string" && ["3F000", "42P01", "42883"].includes(cause.code);
 }
 
 /** Which kind of fault of PostgreSQL is behind an error of the store; `undefined` when none is. */
