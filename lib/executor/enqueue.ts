@@ -1,8 +1,8 @@
 import { SkillError } from "../errors.js";
 import type { ParsedReference, ReferenceLike } from "../registry/reference.js";
 import type { RunnableSkill } from "../registry/registry.js";
+import { enqueueWork } from "../store/enqueue-work.js";
 import { findByIdempotencyKey } from "../store/executions.js";
-import { insertWork } from "../store/queued-work.js";
 import type { QueuedWorkRow } from "../store/rows.js";
 import type { EnqueueOptions, SkillExecution } from "../types.js";
 import { checkInput, findRunnable } from "./admission.js";
@@ -121,7 +121,7 @@ class Enqueueing {
     const work = this.#work(runnable, text);
     await store.jobs?.prepare();
     this.isAnswered = true;
-    const { end, replacedId } = await store.write(() => insertWork(row, work, store.jobs?.schema));
+    const { end, replacedId } = await enqueueWork(store, row, work);
     if (end !== "done") return this.#settleOtherwise(end, runnable, requestHash);
     if (events.isWatched) {
       events.status(this.#id, () => fromRow(row));

@@ -15,8 +15,7 @@ import {
   passJobOn,
   taskOf,
 } from "../store/jobs.js";
-import type { Jobs } from "../store/postgres-jobs.js";
-import { takeWork } from "../store/queued-work.js";
+import type { StoreJobs } from "../store/store.js";
 import { EngineWatch } from "./engine-watch.js";
 import type { WorkerConfig } from "./options.js";
 import { WorkInProgress } from "./work-in-progress.js";
@@ -34,7 +33,7 @@ const END_LIMIT_MS = 5_000;
 /** Takes jobs of graphile-worker whose task can be done here. The row of the queue decides who does the work; the job says that there is some. */
 export class JobWorker implements Worker {
   readonly #rooms: WorkerRooms;
-  readonly #jobs: Jobs;
+  readonly #jobs: StoreJobs;
   readonly #config: WorkerConfig;
   readonly #place: WorkerPlace;
   readonly #engine: EngineWatch;
@@ -51,7 +50,7 @@ export class JobWorker implements Worker {
   #mendedAtMs = Number.NEGATIVE_INFINITY;
   #stopping: Promise<void> | undefined;
 
-  constructor(rooms: WorkerRooms, jobs: Jobs, config: WorkerConfig, place: WorkerPlace) {
+  constructor(rooms: WorkerRooms, jobs: StoreJobs, config: WorkerConfig, place: WorkerPlace) {
     this.#rooms = rooms;
     this.#jobs = jobs;
     this.#config = config;
@@ -181,7 +180,7 @@ export class JobWorker implements Worker {
       await store.write(() => passJobOn(this.#jobs.schema, executionId, judged.handler));
       return;
     }
-    const [work] = await store.write(() => takeWork([{ id: executionId, ...judged }], instanceId));
+    const work = await this.#jobs.takeWork({ id: executionId, ...judged }, instanceId);
     if (work !== undefined) await this.#progress.perform(work);
   }
 

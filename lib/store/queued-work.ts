@@ -11,16 +11,18 @@ export type DueWork = Pick<QueuedWorkRow, "id" | "skill_id" | "skill_owner" | "s
 /** How an enqueueing ended: `gone` when the skill was unregistered in this moment. */
 export type EnqueueEnd = "done" | "gone" | "key-taken";
 
+export interface Enqueued {
+  readonly end: EnqueueEnd;
+  /** The execution whose work made room. */
+  readonly replacedId?: string;
+}
+
 /**
  * Writes an execution, its work and, where jobs stand for work, its job together. Waiting work of the same owner with the same job key makes
  * room: its execution ends as CANCELLED. Gives whose execution that is, too.
  * @param jobs the schema of graphile-worker's jobs, on PostgreSQL
  */
-export function* insertWork(
-  execution: ExecutionRow,
-  work: QueuedWorkRow,
-  jobs: string | undefined,
-): Operation<{ readonly end: EnqueueEnd; readonly replacedId?: string }> {
+export function* insertWork(execution: ExecutionRow, work: QueuedWorkRow, jobs: string | undefined): Operation<Enqueued> {
   const living = db.selectFrom("skills").select("id").where("id", "=", work.skill_id).where("deleted_at", "is", null);
   // Where transactions run side by side, nobody may unregister it, and nobody else use the job key, before this one has ended.
   const skill = yield* first(jobs === undefined ? living : living.forShare());

@@ -1,6 +1,7 @@
 import type { CompiledQuery } from "kysely";
 import type { MaybePromise } from "../types.js";
 import type { Jobs } from "./postgres-jobs.js";
+import type { PostgresWork } from "./postgres-work.js";
 import type { ExecutionRow } from "./rows.js";
 
 /**
@@ -19,6 +20,8 @@ export interface RefusedRow {
   readonly id: string;
   readonly error: unknown;
 }
+
+export type StoreJobs = Jobs & PostgresWork;
 
 /** An open database. */
 export interface Store {
@@ -43,7 +46,7 @@ export interface Store {
    */
   watch?(onChange: () => void): void;
   /** Where work for later is a job of graphile-worker. */
-  readonly jobs?: Jobs;
+  readonly jobs?: StoreJobs;
   close(): MaybePromise<void>;
 }
 
