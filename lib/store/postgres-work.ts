@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { addJob } from "./jobs.js";
 import type { PostgresQuery, PostgresResult } from "./postgres-driver.js";
-import { prepare, toPostgres } from "./postgres-query.js";
+import { prepare } from "./postgres-query.js";
 import { db } from "./query.js";
 import type { EnqueueEnd, WorkToTake } from "./queued-work.js";
 import type { ExecutionRow, QueuedWorkRow } from "./rows.js";
@@ -44,6 +44,8 @@ export interface PostgresWork {
   insertWork(execution: ExecutionRow, work: QueuedWorkRow): Promise<EnqueueEnd>;
   /** What `takeWork` does for one piece of work. `undefined` when somebody else had taken it, or cancelled it, before. */
   takeWork(wanted: WorkToTake, instanceId: string): Promise<QueuedWorkRow | undefined>;
+  /** What `deleteWork` does. */
+  deleteWork(ids: readonly string[], instanceId: string): Promise<void>;
 }
 
 /**
@@ -53,6 +55,7 @@ export interface PostgresWork {
 export function createPostgresWork(write: (query: PostgresQuery) => Promise<PostgresResult>, schema: string): PostgresWork {
   const insert = prepareInsert(schema);
   const take = prepareTake();
+  const remove = prepareDelete();
   return {
     async insertWork(execution, work) {
       const [skill] = (await write(insert({ execution, work }))).rows;
@@ -64,8 +67,11 @@ export function createPostgresWork(write: (query: PostgresQuery) => Promise<Post
       if (taken === undefined) return undefined;
       const { begun_id: begunId, ...work } = taken;
       if (begunId !== null) return work as unknown as QueuedWorkRow;
-      await write(toPostgres(db.deleteFrom("queued_work").where("id", "=", wanted.id).where("state", "=", "TAKEN").compile()));
+      await write(remove({ ids: [wanted.id], instanceId }));
       return undefined;
+    },
+    async deleteWork(ids, instanceId) {
+      await write(remove({ ids, instanceId }));
     },
   };
 }
@@ -159,6 +165,25 @@ function prepareTake(): (values: Taking) => PostgresQuery {
       .leftJoin("begun", "begun.id", "work.id")
       .selectAll("work")
       .select("begun.id as begun_id")
+      .compile(),
+  );
+}
+
+interface Deleting {
+  readonly ids: readonly string[];
+  readonly instanceId: string;
+}
+
+function prepareDelete(): (values: Deleting) => PostgresQuery {
+  return prepare<Deleting>("express-skills/delete-work", (blank) =>
+    db
+      .deleteFrom("queued_work")
+      .where(sql<boolean>`id = any(${blank(({ ids }) => ids)}::text[])`)
+      .where(
+        "instance_id",
+        "=",
+        blank(({ instanceId }) => instanceId),
+      )
       .compile(),
   );
 }
