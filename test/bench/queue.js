@@ -7,8 +7,8 @@ import { startJobs, startKit } from "./queue/starts.js";
 import { openJobs, openKit, startWorkers } from "./queue/throughput.js";
 import { interleave, isQuick, median, report, row } from "./rounds.js";
 
-const starts = isQuick ? { rounds: 3, each: 40 } : { rounds: 9, each: 100 };
-const throughput = isQuick ? { rounds: 3, jobs: 200 } : { rounds: 9, jobs: 500 };
+const starts = isQuick ? { rounds: 3, each: 30 } : { rounds: 9, each: 100 };
+const throughput = isQuick ? { rounds: 3, jobs: 120 } : { rounds: 9, jobs: 500 };
 
 const server = await startPostgres({ isDurable: true });
 /** @type {(() => Promise<unknown>)[]} what to close, the last first */
