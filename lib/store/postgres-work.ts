@@ -3,8 +3,8 @@ import { addJob } from "./jobs.js";
 import type { PostgresQuery, PostgresResult } from "./postgres-driver.js";
 import { prepare } from "./postgres-query.js";
 import { db } from "./query.js";
-import type { EnqueueEnd, WorkToTake } from "./queued-work.js";
 import type { ExecutionRow, QueuedWorkRow } from "./rows.js";
+import type { WorkStatements, WorkToTake } from "./store.js";
 import { executionColumns } from "./upsert.js";
 
 const workColumns = [
@@ -38,21 +38,11 @@ interface Taking extends WorkToTake {
   readonly instanceId: string;
 }
 
-/** Operations on queued work of which each is one statement: one round trip where a transaction takes three or more. */
-export interface PostgresWork {
-  /** What `insertWork` does for work without a job key. */
-  insertWork(execution: ExecutionRow, work: QueuedWorkRow): Promise<EnqueueEnd>;
-  /** What `takeWork` does for one piece of work. `undefined` when somebody else had taken it, or cancelled it, before. */
-  takeWork(wanted: WorkToTake, instanceId: string): Promise<QueuedWorkRow | undefined>;
-  /** What `deleteWork` does. */
-  deleteWork(ids: readonly string[], instanceId: string): Promise<void>;
-}
-
 /**
  * @param write runs a statement as a transaction by itself
  * @param schema of graphile-worker's jobs
  */
-export function createPostgresWork(write: (query: PostgresQuery) => Promise<PostgresResult>, schema: string): PostgresWork {
+export function createPostgresWork(write: (query: PostgresQuery) => Promise<PostgresResult>, schema: string): WorkStatements {
   const insert = prepareInsert(schema);
   const take = prepareTake();
   const remove = prepareDelete();

@@ -3,13 +3,10 @@ import { endUnrun, insertExecution } from "./executions.js";
 import { putJob, removeJob } from "./jobs.js";
 import { all, db, first, run } from "./query.js";
 import type { ExecutionRow, QueuedWorkRow, Tables } from "./rows.js";
-import type { Operation } from "./store.js";
+import type { EnqueueEnd, Operation, WorkToTake } from "./store.js";
 
 /** What the queue shows of work that is due: enough to tell who can do it. */
 export type DueWork = Pick<QueuedWorkRow, "id" | "skill_id" | "skill_owner" | "skill_name" | "skill_version">;
-
-/** How an enqueueing ended: `gone` when the skill was unregistered in this moment. */
-export type EnqueueEnd = "done" | "gone" | "key-taken";
 
 export interface Enqueued {
   readonly end: EnqueueEnd;
@@ -77,12 +74,6 @@ export function* listDue(limit: number, withoutSkills: readonly string[]): Opera
     .where("state", "=", "DUE");
   if (withoutSkills.length > 0) query = query.where("skill_id", "not in", withoutSkills);
   return yield* all(query.orderBy("state").orderBy("priority").orderBy("run_at").orderBy("id").limit(limit));
-}
-
-/** What an instance wants to take. */
-export interface WorkToTake {
-  readonly id: string;
-  readonly idempotent: boolean;
 }
 
 /** Takes work for an instance: its executions are RUNNING from then on. Gives what nobody else had taken, or cancelled, before. */
