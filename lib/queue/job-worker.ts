@@ -23,7 +23,7 @@ import type { Worker, WorkerPlace, WorkerRooms } from "./worker.js";
 
 /** With the time until an instance counts as dead it is less than a minute until its work is taken again. */
 const UPKEEP_MS = 5_000;
-const MEND_EVERY_MS = 30_000;
+const MEND_EVERY_MS = 15_000;
 const START_AGAIN_MS = 1_000;
 /** How long a job is left alone whose skill cannot be done here although its handler is. */
 const LEAVE_MS = 1_000;
@@ -74,7 +74,10 @@ export class JobWorker implements Worker {
     const pool = this.#pool;
     const ended = pool?.gracefulShutdown().catch(() => {});
     await this.#progress.finish(graceMs);
-    await Promise.race([Promise.all([ended, this.#working]), sleep(END_LIMIT_MS, undefined, { ref: false })]);
+    const limit = new AbortController();
+    const tooLong = sleep(END_LIMIT_MS, undefined, { signal: limit.signal }).catch(() => {});
+    await Promise.race([Promise.all([ended, this.#working]), tooLong]);
+    limit.abort();
     if (pool !== undefined) await this.#rooms.store.write(() => deletePool(pool.id)).catch(() => {});
   }
 

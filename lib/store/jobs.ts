@@ -20,6 +20,8 @@ const MAX_TASK_LENGTH = 100;
 const MAX_ATTEMPTS = 1_000;
 /** A pool writes its id as soon as it has one, and may have locked a job before. */
 const UNKNOWN_POOL_LIMIT = sql`interval '30 seconds'`;
+/** A job that is locked for longer while its work waits is with nobody. */
+const LOCK_LIMIT = sql`interval '15 seconds'`;
 const MAX_MENDED = 1_000;
 
 /** The task of work that a handler of this name does. */
@@ -111,8 +113,9 @@ export function* deleteDeadPools(ids: readonly string[]): Operation<void> {
 }
 
 /**
- * Gives waiting work without a job one: it was copied from another database, or the process that ran it died after its job had ended.
- * Gives how much that was.
+ * Gives waiting work a job when it has none that will be done: it was copied from another database, the process that ran it died after its
+ * job had ended, or a connection broke before a worker heard which job it had locked, since who locks a job takes its work at once. Gives how
+ * much that was.
  */
 export function* mendJobs(schema: string): Operation<number> {
   const works = yield* all(
@@ -121,7 +124,8 @@ export function* mendJobs(schema: string): Operation<number> {
       .selectAll()
       .where("state", "!=", "TAKEN")
       .where(sql<boolean>`not exists (select 1 from ${sql.id(schema, "jobs")} as jobs
-        where jobs.key = queued_work.id and jobs.attempts < jobs.max_attempts)`)
+        where jobs.key = queued_work.id and jobs.attempts < jobs.max_attempts
+          and (jobs.locked_at is null or jobs.locked_at > now() - ${LOCK_LIMIT}))`)
       .limit(MAX_MENDED)
       .forUpdate()
       .skipLocked(),

@@ -7,8 +7,9 @@ import {
   type LogJobs,
   loadGraphileWorker,
 } from "./graphile-worker.js";
-import type { PostgresDriver, PostgresPool } from "./postgres-driver.js";
+import type { PostgresClient, PostgresDriver, PostgresPool } from "./postgres-driver.js";
 import { postgresFault, toStoreError } from "./postgres-errors.js";
+import { closePool, watchClients } from "./postgres-pool.js";
 import type { PostgresTarget } from "./postgres-url.js";
 
 /** Connections of all workers of a process: one listens, the others fetch jobs and tell their ends. */
@@ -48,6 +49,7 @@ export interface Jobs {
 interface Opened {
   readonly library: GraphileWorker;
   readonly pool: PostgresPool;
+  readonly inUse: ReadonlySet<PostgresClient>;
   readonly utils: JobUtils;
 }
 
@@ -68,15 +70,14 @@ export function createJobs({ Pool }: PostgresDriver, { client, description }: Po
     // It reads values as the package `pg` gives them to everybody.
     const { types: _, ...config } = client;
     const pool = new Pool({ ...config, max: JOB_CONNECTIONS, idleTimeoutMillis: IDLE_TIMEOUT_MS, allowExitOnIdle: true });
-    pool.on("error", () => {});
-    pool.on("connect", (one) => void one.on("error", () => {}));
+    const inUse = watchClients(pool);
     try {
       const logger = new library.Logger(() => () => {});
       const utils = await library.makeWorkerUtils({ pgPool: pool, schema, logger });
-      opened = { library, pool, utils };
+      opened = { library, pool, inUse, utils };
       return opened;
     } catch (error) {
-      await pool.end();
+      await closePool(pool, inUse);
       throw toJobsError(error, schema, description);
     }
   };
@@ -117,8 +118,9 @@ export function createJobs({ Pool }: PostgresDriver, { client, description }: Po
     async close() {
       isClosed = true;
       const made = await opening?.catch(() => undefined);
-      await made?.utils.release();
-      await made?.pool.end();
+      if (made === undefined) return;
+      await made.utils.release();
+      await closePool(made.pool, made.inUse);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from
 import { type PostgresFault, postgresFault, toStoreError } from "./postgres-errors.js";
 import type { Jobs } from "./postgres-jobs.js";
 import { CHANNEL, listen } from "./postgres-listener.js";
+import { closePool, watchClients } from "./postgres-pool.js";
 import { toPostgres } from "./postgres-query.js";
 import { createPostgresUpsert } from "./postgres-upsert.js";
 import { createPostgresWork } from "./postgres-work.js";
@@ -11,8 +12,6 @@ import type { Operation, QueryAnswer, Store } from "./store.js";
 
 /** How long a write is tried again while other transactions are in its way, or the server restarts. */
 const writeLimitMs = 5_000;
-/** How long closing waits for statements that run. */
-const closeLimitMs = 2_000;
 
 export interface PostgresConnections {
   readonly pool: PostgresPool;
@@ -162,28 +161,4 @@ async function finishAndTell<T>(operation: Operation<T>, ask: Ask): Promise<T> {
 /** Which kind of fault of PostgreSQL is behind an error of the store; `undefined` when none is. */
 function faultOf(error: unknown): PostgresFault | undefined {
   return isSkillError(error) && error.cause !== undefined ? postgresFault(error.cause) : undefined;
-}
-
-/** The clients that are at work, kept up to date. */
-function watchClients(pool: PostgresPool): ReadonlySet<PostgresClient> {
-  const inUse = new Set<PostgresClient>();
-  // An error without a listener would end the process; the pool takes such a client out, and whoever uses it hears of it from its query.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => void client.on("error", () => {}));
-  pool.on("acquire", (client) => void inUse.add(client));
-  pool.on("release", (_, client) => void inUse.delete(client));
-  return inUse;
-}
-
-async function closePool(pool: PostgresPool, inUse: ReadonlySet<PostgresClient>): Promise<void> {
-  const end = () => {
-    // Ending a client cuts its connection when a statement runs on it.
-    for (const client of inUse) void client.end().catch(() => {});
-  };
-  const timer = setTimeout(end, closeLimitMs);
-  try {
-    await pool.end();
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -4,6 +4,7 @@ import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFile
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /**
  * @typedef {object} PostgresServer a PostgreSQL server of the tests' own, from the binaries that npm installed
@@ -23,14 +24,16 @@ const NOT_DURABLE = ["fsync=off", "full_page_writes=off"];
 const SETTINGS = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "logging_collector=off"];
 
 /**
- * @param {{ isDurable?: boolean }} [options] whether commits are written to the disk: slow, and only of interest for what measures that
+ * @param {object} [options]
+ * @param {boolean} [options.isDurable] whether commits are written to the disk: slow, and only of interest for what measures that
+ * @param {boolean} [options.isEncrypted] whether it offers TLS, with the certificate of tls/ for `localhost`
  * @returns {Promise<PostgresServer>}
  * @throws when its binaries are missing or do not run here
  */
-export async function startPostgres({ isDurable = false } = {}) {
+export async function startPostgres({ isDurable = false, isEncrypted = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "express-skills-postgres-"));
   try {
-    return await startIn(folder, isDurable ? SETTINGS : [...SETTINGS, ...NOT_DURABLE]);
+    return await startIn(folder, isDurable ? SETTINGS : [...SETTINGS, ...NOT_DURABLE], isEncrypted);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
@@ -40,9 +43,10 @@ export async function startPostgres({ isDurable = false } = {}) {
 /**
  * @param {string} folder
  * @param {readonly string[]} settings
+ * @param {boolean} isEncrypted
  * @returns {Promise<PostgresServer>}
  */
-async function startIn(folder, settings) {
+async function startIn(folder, settings, isEncrypted) {
   /** @type {User} */
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   // Its user has to pass through; the data is its own.
@@ -52,8 +56,9 @@ async function startIn(folder, settings) {
   mkdirSync(data, { mode: 0o700 });
   if (user.uid !== undefined && user.gid !== undefined) chownSync(data, user.uid, user.gid);
   createCluster(binaries.initdb, data, user);
+  const all = isEncrypted ? [...settings, ...offerTls(data, user)] : settings;
   const port = await freePort();
-  const flags = settings.flatMap((setting) => ["-c", setting]);
+  const flags = all.flatMap((setting) => ["-c", setting]);
   /** @type {import("node:child_process").ChildProcess | undefined} */
   let child;
 
@@ -117,6 +122,22 @@ function createCluster(initdb, data, user) {
   const flags = ["--pgdata", data, ...access, "--encoding=UTF8", "--locale=C", "--no-sync"];
   const { status, stderr, error } = spawnSync(initdb, flags, { ...user, cwd: data, encoding: "utf8" });
   if (status !== 0) throw new Error(`initdb failed: ${error?.message ?? stderr}`);
+}
+
+/**
+ * The server reads its key only from a file that is its own.
+ * @param {string} data
+ * @param {User} user
+ * @returns {readonly string[]} settings
+ */
+function offerTls(data, { uid, gid }) {
+  for (const name of ["server.pem", "server.key"]) {
+    const file = join(data, name);
+    cpSync(fileURLToPath(new URL(`tls/${name}`, import.meta.url)), file);
+    chmodSync(file, 0o600);
+    if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid);
+  }
+  return ["ssl=on", "ssl_cert_file=server.pem", "ssl_key_file=server.key"];
 }
 
 async function freePort() {

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { connectBeside, newPostgresDatabase } from "../../fixtures/database.js";
-import { openTestKit, type TestKit, until } from "../../fixtures/kit.js";
+import { openTestKit, openWorkingKit, type TestKit, until } from "../../fixtures/kit.js";
 import { type CommandLine, commandLine, makeDatabase, runHere, timeout } from "./command-line.js";
 
 const schema = { type: "object", properties: { n: { type: "integer" } } } as const;
@@ -59,7 +59,7 @@ describe("express-skills migrate --from", { timeout }, () => {
     const { id } = await before.executor.enqueue("work", { n: 1 });
     await before.close();
     expect((await migrate()).code).toBe(0);
-    const after = openTestKit({ database });
+    const after = openWorkingKit({ database });
     after.define(work);
     await after.ready();
     await until(async () => (await after.executor.getExecution(id))?.status === "SUCCESS");

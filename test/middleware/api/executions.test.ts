@@ -50,7 +50,7 @@ describe("running a skill", () => {
     ["respond-async", "respond-async"],
     ["handling=lenient, wait=0; foo", "wait=0"],
   ])("with Prefer: %s it does not wait, and the execution can be found at once", async (prefer, applied) => {
-    const api = await openApi();
+    const api = await openApi({ kit: newKit({ worker: {} }) });
     const caller = api.as("caller");
     const answer = await caller("POST", "skills/waits/executions", { headers: { prefer } });
     expect([answer.status, answer.headers.get("preference-applied")]).toEqual([202, applied]);

@@ -1,0 +1,29 @@
+import type { PostgresClient, PostgresPool } from "./postgres-driver.js";
+
+/** How long closing waits for statements that run. */
+const closeLimitMs = 2_000;
+
+/** The clients that are at work, kept up to date. */
+export function watchClients(pool: PostgresPool): ReadonlySet<PostgresClient> {
+  const inUse = new Set<PostgresClient>();
+  // An error without a listener would end the process; the pool takes such a client out, and whoever uses it hears of it from its query.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => void client.on("error", () => {}));
+  pool.on("acquire", (client) => void inUse.add(client));
+  pool.on("release", (_, client) => void inUse.delete(client));
+  return inUse;
+}
+
+/** Waits for statements that run, but not for long: after that their connections are cut. */
+export async function closePool(pool: PostgresPool, inUse: ReadonlySet<PostgresClient>): Promise<void> {
+  const end = () => {
+    // Ending a client cuts its connection when a statement runs on it.
+    for (const client of inUse) void client.end().catch(() => {});
+  };
+  const timer = setTimeout(end, closeLimitMs);
+  try {
+    await pool.end();
+  } finally {
+    clearTimeout(timer);
+  }
+}
