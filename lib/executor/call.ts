@@ -31,6 +31,8 @@ export interface CallRooms extends RowRooms {
   createContext(running: RunningCall, skill: { name: string; version: string }, attempt: number): HandlerContext;
   /** Told that work waits for a worker. */
   onEnqueue(): void;
+  /** Executions whose enqueueing has not been told yet; a worker that takes one removes it. */
+  readonly enqueueing: Set<string>;
   /** Tells watchers of a change that the database made. */
   tellStored(id: string): Promise<void>;
   /** Told when a call starts waiting for its place, and when it has ended. */

@@ -1,8 +1,8 @@
 import { SkillError } from "../errors.js";
 import type { ParsedReference, ReferenceLike } from "../registry/reference.js";
 import type { RunnableSkill } from "../registry/registry.js";
+import { enqueueWork } from "../store/enqueue-work.js";
 import { findByIdempotencyKey } from "../store/executions.js";
-import { insertWork } from "../store/queued-work.js";
 import type { QueuedWorkRow } from "../store/rows.js";
 import type { EnqueueOptions, SkillExecution } from "../types.js";
 import { checkInput, findRunnable } from "./admission.js";
@@ -115,16 +115,21 @@ class Enqueueing {
   }
 
   async #commit(runnable: RunnableSkill, text: string, requestHash: string | null): Promise<SkillExecution<unknown>> {
-    const { store, maxBytes, events } = this.#rooms;
+    const { store, maxBytes, events, enqueueing } = this.#rooms;
+    // A worker of this process may have begun it before the database's answer was here: watchers do not hear of QUEUED after RUNNING.
+    let isUntold = true;
     const facts = this.#facts(text, requestHash);
     const row = toRow(facts, QUEUED, maxBytes);
     const work = this.#work(runnable, text);
     await store.jobs?.prepare();
     this.isAnswered = true;
-    const { end, replacedId } = await store.write(() => insertWork(row, work, store.jobs?.schema));
+    enqueueing.add(this.#id);
+    const { end, replacedId } = await enqueueWork(store, row, work).finally(() => {
+      isUntold = enqueueing.delete(this.#id);
+    });
     if (end !== "done") return this.#settleOtherwise(end, runnable, requestHash);
     if (events.isWatched) {
-      events.status(this.#id, () => fromRow(row));
+      if (isUntold) events.status(this.#id, () => fromRow(row));
       if (replacedId !== undefined) await this.#rooms.tellStored(replacedId);
     }
     this.#rooms.onEnqueue();

@@ -96,6 +96,7 @@ export class SkillExecutor {
   readonly #limits = new SkillLimits();
   readonly #nextId = createIdSource();
   readonly #running = new Map<string, StartedWork>();
+  readonly #enqueueing = new Set<string>();
   readonly #nested: NestedCalls;
   readonly #cancels: CancelWatch;
   #rooms: CallRooms | undefined;
@@ -219,6 +220,7 @@ export class SkillExecutor {
    */
   async performWork(work: QueuedWorkRow, beforeEnd: () => Promise<void>): Promise<SkillError | undefined> {
     const { id, created_at: createdAt, skill_owner: skillOwner } = work;
+    this.#enqueueing.delete(id);
     const caller = {
       apiKeyId: work.api_key_id,
       sessionId: work.session_id,
@@ -467,6 +469,7 @@ export class SkillExecutor {
       limits: this.#limits,
       nextId: this.#nextId,
       onEnqueue,
+      enqueueing: this.#enqueueing,
       tellStored: (id) => this.#tellStored(id),
       defaultTimeoutMs: () => this.#timeoutMs,
       createContext: (call, skill, attempt) => createContext(call, skill, attempt, this.#nested, logger, sandbox, this.events),

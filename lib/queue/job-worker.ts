@@ -18,8 +18,8 @@ import {
   renewJob,
   taskOf,
 } from "../store/jobs.js";
-import type { JobPool, Jobs } from "../store/postgres-jobs.js";
-import { takeWork } from "../store/queued-work.js";
+import type { JobPool } from "../store/postgres-jobs.js";
+import type { StoreJobs } from "../store/store.js";
 import { EngineWatch } from "./engine-watch.js";
 import type { WorkerConfig } from "./options.js";
 import { Places } from "./places.js";
@@ -41,7 +41,7 @@ const END_LIMIT_MS = 5_000;
 /** Takes jobs of graphile-worker whose task can be done here. The row of the queue decides who does the work; the job says that there is some. */
 export class JobWorker implements Worker {
   readonly #rooms: WorkerRooms;
-  readonly #jobs: Jobs;
+  readonly #jobs: StoreJobs;
   readonly #config: WorkerConfig;
   readonly #place: WorkerPlace;
   readonly #engine: EngineWatch;
@@ -64,7 +64,7 @@ export class JobWorker implements Worker {
   #mendedAtMs = Number.NEGATIVE_INFINITY;
   #stopping: Promise<void> | undefined;
 
-  constructor(rooms: WorkerRooms, jobs: Jobs, config: WorkerConfig, place: WorkerPlace) {
+  constructor(rooms: WorkerRooms, jobs: StoreJobs, config: WorkerConfig, place: WorkerPlace) {
     this.#rooms = rooms;
     this.#jobs = jobs;
     this.#config = config;
@@ -256,8 +256,8 @@ export class JobWorker implements Worker {
       return undefined;
     }
     await this.#progress.settle(executionId);
-    const taken = store.write(() => takeWork([{ id: executionId, ...judged }], instanceId));
-    const [work] = await taken.catch((error: unknown) => {
+    const taking = this.#jobs.takeWork({ id: executionId, ...judged }, instanceId);
+    const work = await taking.catch((error: unknown) => {
       this.#progress.doubt(executionId);
       throw error;
     });

@@ -1,8 +1,9 @@
 import { AsyncResource } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger, SkillsWorker, WorkerOptions } from "../types.js";
+import { createWorker } from "./create-worker.js";
 import { parseWorkerOptions, type WorkerConfig } from "./options.js";
-import { createWorker, type Worker, type WorkerRooms } from "./worker.js";
+import type { Worker, WorkerRooms } from "./worker.js";
 
 const OPEN_AGAIN_MS = 1_000;
 const DEFAULT_GRACE_MS = 10_000;

@@ -1,9 +1,9 @@
 import { isSkillError } from "../errors.js";
 import type { SkillExecutor } from "../executor/executor.js";
 import type { SkillRegistry } from "../registry/registry.js";
-import { type DueWork, hasWorkToPromote, listDue, promoteWork, takeWork, type WorkToTake } from "../store/queued-work.js";
+import { type DueWork, hasWorkToPromote, listDue, promoteWork, takeWork } from "../store/queued-work.js";
 import type { QueuedWorkRow } from "../store/rows.js";
-import type { Store } from "../store/store.js";
+import type { Store, WorkToTake } from "../store/store.js";
 import type { EngineWatch } from "./engine-watch.js";
 
 /** After this time a skill that could not be done here is looked at again: its handler may have been registered since. */

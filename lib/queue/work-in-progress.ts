@@ -141,11 +141,12 @@ export class WorkInProgress {
 
   /** What cannot be deleted now goes with the next end, or when this instance has ended. */
   async #deleteEnded(): Promise<void> {
+    const { store, instanceId } = this.#rooms;
     while (this.#ended.length > 0) {
       const ids = this.#ended;
       this.#ended = [];
       try {
-        await this.#rooms.store.write(() => deleteWork(ids, this.#rooms.instanceId));
+        await (store.jobs?.deleteWork(ids, instanceId) ?? store.write(() => deleteWork(ids, instanceId)));
       } catch (error) {
         this.#ended.push(...ids);
         this.#rooms.logger.warn({ err: error }, "ended work could not be taken out of the queue; it is tried again");

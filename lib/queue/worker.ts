@@ -3,9 +3,6 @@ import type { SkillExecutor } from "../executor/executor.js";
 import type { SkillRegistry } from "../registry/registry.js";
 import type { Store } from "../store/store.js";
 import type { Logger, SandboxRunner } from "../types.js";
-import { JobWorker } from "./job-worker.js";
-import type { WorkerConfig } from "./options.js";
-import { RowWorker } from "./row-worker.js";
 
 /** What a worker needs of the open kit. */
 export interface WorkerRooms {
@@ -30,10 +27,4 @@ export interface Worker {
   wake(): void;
   /** Takes nothing more, waits `graceMs` for what runs, and has the executor end the rest. */
   stop(graceMs: number): Promise<void>;
-}
-
-/** A worker on the rows of the queue, or on jobs of graphile-worker where these stand for them. */
-export function createWorker(rooms: WorkerRooms, config: WorkerConfig, place: WorkerPlace): Worker {
-  const { jobs } = rooms.store;
-  return jobs === undefined ? new RowWorker(rooms, config, place) : new JobWorker(rooms, jobs, config, place);
 }

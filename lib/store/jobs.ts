@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { all, db, first, run } from "./query.js";
 import type { QueuedWorkRow } from "./rows.js";
 import type { Operation } from "./store.js";
@@ -53,16 +53,30 @@ export function flagOf(skillId: string): string {
 
 /** Adds the job of waiting work, or takes the place of the one that it has. It is seen when the transaction is committed. */
 export function* putJob(schema: string, work: WorkOfJob): Operation<void> {
-  const payload: JobPayload = {
+  yield sql`select 1 from ${addJob(schema, (field) => field(work))}`.compile(db);
+}
+
+/** The call that does so, whose value is the job, with each field of a job as `value` gives it. */
+export function addJob(schema: string, value: (field: JobField) => unknown): RawBuilder<unknown> {
+  return sql`${sql.id(schema, "add_job")}(
+    identifier => ${value((work) => taskOf(work.handler))}, payload => ${value((work) => JSON.stringify(payloadOf(work)))}::json,
+    run_at => ${value(runAtOf)}::timestamptz, max_attempts => ${MAX_ATTEMPTS}::int, job_key => ${value((work) => work.id)},
+    priority => ${value((work) => work.priority)}::int, flags => ${value((work) => [EVERY_JOB, flagOf(work.skill_id)])}::text[])`;
+}
+
+/** What a job has of its work. */
+type JobField = (work: WorkOfJob) => unknown;
+
+function payloadOf(work: WorkOfJob): JobPayload {
+  return {
     executionId: work.id,
     skill: { id: work.skill_id, owner: work.skill_owner, name: work.skill_name, version: work.skill_version },
   };
-  // What is due is so by the clock of the database.
-  const runAt = work.state === "LATER" ? work.run_at : null;
-  yield sql`select 1 from ${sql.id(schema, "add_job")}(
-    identifier => ${taskOf(work.handler)}, payload => ${JSON.stringify(payload)}::json, run_at => ${runAt}::timestamptz,
-    max_attempts => ${MAX_ATTEMPTS}::int, job_key => ${work.id}, priority => ${work.priority}::int,
-    flags => ${[EVERY_JOB, flagOf(work.skill_id)]}::text[])`.compile(db);
+}
+
+/** What is due is so by the clock of the database. */
+function runAtOf(work: WorkOfJob): string | null {
+  return work.state === "LATER" ? work.run_at : null;
 }
 
 /** Removes the job of work that waits no more. It may have none: in a copied database no worker may have made their tables yet. */

@@ -27,6 +27,8 @@ export interface PostgresClient {
 }
 
 export interface PostgresQuery {
+  /** The server keeps the plan of a statement that has one. */
+  readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
 }

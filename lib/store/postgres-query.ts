@@ -8,6 +8,31 @@ export function toPostgres({ query, queryId }: CompiledQuery): PostgresQuery {
 }
 
 /**
+ * Makes the text of a query once, with blanks in the places of its values; gives what fills them in. The server plans it once for each
+ * connection: name its columns, since a plan that gives all of a table's is refused once the table has more.
+ * @param name of this text alone
+ */
+export function prepare<Values>(
+  name: string,
+  make: (blank: <T>(fill: (values: Values) => T) => T) => CompiledQuery,
+): (values: Values) => PostgresQuery {
+  const { text, values: places = [] } = toPostgres(make((fill) => new Blank(fill) as never));
+  return (values) => ({
+    name,
+    text,
+    values: places.map((place) => (place instanceof Blank ? storable(place.fill(values)) : place)),
+  });
+}
+
+class Blank<Values> {
+  readonly fill: (values: Values) => unknown;
+
+  constructor(fill: (values: Values) => unknown) {
+    this.fill = fill;
+  }
+}
+
+/**
  * PostgreSQL's text holds no NUL. No id contains a control character, so one with a NUL is looked up as another that nobody has; other
  * texts are stored without theirs.
  */

@@ -7,6 +7,7 @@ import { CHANNEL, listen } from "./postgres-listener.js";
 import { closePool, watchClients } from "./postgres-pool.js";
 import { toPostgres } from "./postgres-query.js";
 import { createPostgresUpsert } from "./postgres-upsert.js";
+import { createPostgresWork } from "./postgres-work.js";
 import type { Operation, QueryAnswer, Store } from "./store.js";
 
 /** How long a write is tried again while other transactions are in its way, or the server restarts. */
@@ -20,6 +21,8 @@ export interface PostgresConnections {
   readonly description: string;
   readonly jobs: Jobs;
 }
+
+type PooledClient = Awaited<ReturnType<PostgresPool["connect"]>>;
 
 /** Runs one query. */
 type Ask = (query: PostgresQuery) => Promise<PostgresResult>;
@@ -43,13 +46,13 @@ export function createPostgresStore({ pool, createClient, description, jobs }: P
   const upsert = createPostgresUpsert(askPool);
 
   /** Nothing has been done yet, so it may wait for the server to be there again. */
-  const begin = () =>
+  const connect = (prepare: (client: PooledClient) => Promise<unknown> = async () => {}) =>
     retryWhileBusy(
       async () => {
         assertOpen();
         const client = await translated(pool.connect());
         try {
-          await translated(client.query({ text: "begin isolation level read committed" }));
+          await translated(prepare(client));
           return client;
         } catch (error) {
           client.release(true);
@@ -61,7 +64,7 @@ export function createPostgresStore({ pool, createClient, description, jobs }: P
     );
 
   const transact = async <T>(operation: () => Operation<T>): Promise<T> => {
-    const client = await begin();
+    const client = await connect((one) => one.query({ text: "begin isolation level read committed" }));
     const ask: Ask = (query) => translated(client.query(query));
     try {
       const result = await finishAndTell(operation(), ask);
@@ -75,6 +78,25 @@ export function createPostgresStore({ pool, createClient, description, jobs }: P
       throw error;
     }
   };
+
+  /** Runs a statement as a transaction by itself. */
+  const tryOne: Ask = async (query) => {
+    const client = await connect();
+    try {
+      const result = await translated(client.query(query));
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(faultOf(error) === "gone");
+      throw error;
+    }
+  };
+  const writeOne: Ask = (query) =>
+    retryWhileBusy(
+      () => tryOne(query),
+      writeLimitMs,
+      (error) => faultOf(error) === "busy",
+    );
 
   return {
     kind: "postgres",
@@ -100,7 +122,7 @@ export function createPostgresStore({ pool, createClient, description, jobs }: P
         for (const tell of watchers) tell();
       });
     },
-    jobs,
+    jobs: { ...jobs, ...createPostgresWork(writeOne, jobs.schema) },
     close() {
       closing ??= Promise.all([closePool(pool, inUse), jobs.close()]).then(() => {});
       stopListening?.();

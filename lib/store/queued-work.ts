@@ -3,24 +3,23 @@ import { endUnrun, insertExecution } from "./executions.js";
 import { putJob, removeJob } from "./jobs.js";
 import { all, db, first, run } from "./query.js";
 import type { ExecutionRow, QueuedWorkRow, Tables } from "./rows.js";
-import type { Operation } from "./store.js";
+import type { EnqueueEnd, Operation, WorkToTake } from "./store.js";
 
 /** What the queue shows of work that is due: enough to tell who can do it. */
 export type DueWork = Pick<QueuedWorkRow, "id" | "skill_id" | "skill_owner" | "skill_name" | "skill_version">;
 
-/** How an enqueueing ended: `gone` when the skill was unregistered in this moment. */
-export type EnqueueEnd = "done" | "gone" | "key-taken";
+export interface Enqueued {
+  readonly end: EnqueueEnd;
+  /** The execution whose work made room. */
+  readonly replacedId?: string;
+}
 
 /**
  * Writes an execution, its work and, where jobs stand for work, its job together. Waiting work of the same owner with the same job key makes
  * room: its execution ends as CANCELLED. Gives whose execution that is, too.
  * @param jobs the schema of graphile-worker's jobs, on PostgreSQL
  */
-export function* insertWork(
-  execution: ExecutionRow,
-  work: QueuedWorkRow,
-  jobs: string | undefined,
-): Operation<{ readonly end: EnqueueEnd; readonly replacedId?: string }> {
+export function* insertWork(execution: ExecutionRow, work: QueuedWorkRow, jobs: string | undefined): Operation<Enqueued> {
   const living = db.selectFrom("skills").select("id").where("id", "=", work.skill_id).where("deleted_at", "is", null);
   // Where transactions run side by side, nobody may unregister it, and nobody else use the job key, before this one has ended.
   const skill = yield* first(jobs === undefined ? living : living.forShare());
@@ -75,12 +74,6 @@ export function* listDue(limit: number, withoutSkills: readonly string[]): Opera
     .where("state", "=", "DUE");
   if (withoutSkills.length > 0) query = query.where("skill_id", "not in", withoutSkills);
   return yield* all(query.orderBy("state").orderBy("priority").orderBy("run_at").orderBy("id").limit(limit));
-}
-
-/** What an instance wants to take. */
-export interface WorkToTake {
-  readonly id: string;
-  readonly idempotent: boolean;
 }
 
 /** Takes work for an instance: its executions are RUNNING from then on. Gives what nobody else had taken, or cancelled, before. */

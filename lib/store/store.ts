@@ -1,7 +1,7 @@
 import type { CompiledQuery } from "kysely";
 import type { MaybePromise } from "../types.js";
 import type { Jobs } from "./postgres-jobs.js";
-import type { ExecutionRow } from "./rows.js";
+import type { ExecutionRow, QueuedWorkRow } from "./rows.js";
 
 /**
  * A few queries that belong together, written once for databases that answer at once (SQLite) and later (PostgreSQL): a generator
@@ -19,6 +19,27 @@ export interface RefusedRow {
   readonly id: string;
   readonly error: unknown;
 }
+
+/** How an enqueueing ended: `gone` when the skill was unregistered in this moment. */
+export type EnqueueEnd = "done" | "gone" | "key-taken";
+
+/** What an instance wants to take. */
+export interface WorkToTake {
+  readonly id: string;
+  readonly idempotent: boolean;
+}
+
+/** Operations on queued work of which each is one statement: one round trip where a transaction takes three or more. */
+export interface WorkStatements {
+  /** What `insertWork` does for work without a job key. */
+  insertWork(execution: ExecutionRow, work: QueuedWorkRow): Promise<EnqueueEnd>;
+  /** What `takeWork` does for one piece of work. `undefined` when somebody else had taken it, or cancelled it, before. */
+  takeWork(wanted: WorkToTake, instanceId: string): Promise<QueuedWorkRow | undefined>;
+  /** What `deleteWork` does. */
+  deleteWork(ids: readonly string[], instanceId: string): Promise<void>;
+}
+
+export type StoreJobs = Jobs & WorkStatements;
 
 /** An open database. */
 export interface Store {
@@ -43,7 +64,7 @@ export interface Store {
    */
   watch?(onChange: () => void): void;
   /** Where work for later is a job of graphile-worker. */
-  readonly jobs?: Jobs;
+  readonly jobs?: StoreJobs;
   close(): MaybePromise<void>;
 }
 

@@ -1,5 +1,5 @@
 // Runs every benchmark in a process of its own, prints a table of ratios, and writes them to bench-results.json.
-// `--quick` takes less than a minute: enough to see that a bar is far off, not for a figure to quote.
+// `--quick` takes less than two minutes: enough to see that a bar is far off, not for a figure to quote.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, tmpdir } from "node:os";
@@ -8,7 +8,15 @@ import { fileURLToPath } from "node:url";
 
 /** @typedef {import("./rounds.js").Row} Row */
 
-const benchmarks = ["route.js", "execute.js", "postgres.js", "look-up.js", "sandbox/containers.js", "sandbox/route.js"];
+const benchmarks = [
+  "route.js",
+  "execute.js",
+  "postgres.js",
+  "queue.js",
+  "look-up.js",
+  "sandbox/containers.js",
+  "sandbox/route.js",
+];
 const isQuick = process.argv.includes("--quick");
 
 /** @type {Row[]} */
