@@ -4,7 +4,7 @@ import { isSkillError, SkillError } from "../errors.js";
 import { type GraphileWorker, type JobTasks, type JobUtils, type LogJobs, loadGraphileWorker } from "./graphile-worker.js";
 import type { PostgresClient, PostgresDriver, PostgresPool } from "./postgres-driver.js";
 import { postgresFault, toStoreError } from "./postgres-errors.js";
-import { closePool, watchClients } from "./postgres-pool.js";
+import { allowSecondRelease, closePool, watchClients } from "./postgres-pool.js";
 import type { PostgresTarget } from "./postgres-url.js";
 
 /** Connections of all workers of a process: one listens, the others fetch jobs and tell their ends. */
@@ -86,6 +86,7 @@ export function createJobs({ Pool }: PostgresDriver, { client, description }: Po
     const config = { ...client, types: { getTypeParser: (oid: number) => parsers.get(oid) ?? String } };
     const pool = new Pool({ ...config, max: JOB_CONNECTIONS, idleTimeoutMillis: IDLE_TIMEOUT_MS, allowExitOnIdle: true });
     const inUse = watchClients(pool);
+    allowSecondRelease(pool);
     try {
       await makeFirstTable(pool, schema);
       const logger = new library.Logger(() => () => {});

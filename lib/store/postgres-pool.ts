@@ -27,3 +27,29 @@ export async function closePool(pool: PostgresPool, inUse: ReadonlySet<PostgresC
     clearTimeout(timer);
   }
 }
+
+type Release = (error?: Error | boolean) => void;
+type OnConnect = (error: Error | undefined, client: PostgresClient | undefined, release: Release) => void;
+interface CallbackPool {
+  connect(callback?: OnConnect): unknown;
+}
+
+/**
+ * Lets a client that was handed to a callback be released twice. graphile-worker 0.17 does that with the one that listens, when its
+ * connection breaks in the moment in which the worker stops; the error of the second time would end the process.
+ */
+export function allowSecondRelease(pool: PostgresPool): void {
+  const loose = pool as unknown as CallbackPool;
+  const connect = loose.connect.bind(pool);
+  loose.connect = (callback) => {
+    if (callback === undefined) return connect();
+    return connect((error, client, release) => {
+      let isReleased = false;
+      callback(error, client, (broken) => {
+        if (isReleased) return;
+        isReleased = true;
+        release(broken);
+      });
+    });
+  };
+}
