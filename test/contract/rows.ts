@@ -1,4 +1,4 @@
-import type { ExecutionRow, InstanceRow, SkillRow } from "../../lib/store/rows.js";
+import type { ExecutionRow, InstanceRow, QueuedWorkRow, SkillRow } from "../../lib/store/rows.js";
 
 /** A UUIDv7 of a time; `n` tells those of one millisecond apart, in order. */
 export function idAt(iso: string, n = 0): string {
@@ -56,6 +56,33 @@ export function skillRow(fields: Partial<SkillRow> = {}): SkillRow {
     created_at: "2026-01-01T00:00:00.000Z",
     updated_at: "2026-01-01T00:00:00.000Z",
     deleted_at: null,
+    ...fields,
+  };
+}
+
+/** Work that is due, of the skill and the caller of the other rows. */
+export function workRow(fields: Partial<QueuedWorkRow> = {}): QueuedWorkRow {
+  const createdAt = fields.created_at ?? "2026-01-01T00:00:00.000Z";
+  return {
+    id: idAt(createdAt),
+    api_key_id: "key-a",
+    session_id: null,
+    request_id: null,
+    skill_id: "skill-1",
+    skill_owner: "key-a",
+    skill_name: "summarize",
+    skill_version: "1.0.0",
+    handler: "summarize",
+    input: '{"text":"hello"}',
+    timeout_ms: null,
+    state: "DUE",
+    run_at: createdAt,
+    priority: 0,
+    job_key: null,
+    instance_id: null,
+    takes: 0,
+    idempotent: 0,
+    created_at: createdAt,
     ...fields,
   };
 }

@@ -4,6 +4,7 @@ import { auditContract } from "./audit.js";
 import { catalogueContract } from "./catalogue.js";
 import { executionsContract } from "./executions.js";
 import { instancesContract } from "./instances.js";
+import { queueContract } from "./queue.js";
 import { transactionsContract } from "./transactions.js";
 
 /** Opens an empty database; `discard` removes it after the store was closed. */
@@ -26,5 +27,6 @@ export function storeContract(name: string, open: OpenEmptyStore): void {
     describe("audit", () => auditContract(store));
     describe("executions", () => executionsContract(store));
     describe("instances", () => instancesContract(store));
+    describe("queue", () => queueContract(store));
   });
 }
