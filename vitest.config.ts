@@ -11,7 +11,8 @@ const onlyOnPostgres = "test/**/postgres*.test.ts";
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Much of their time tests wait: for containers, for what a database tells, for limits to pass.
+    maxWorkers: 3,
     globalSetup: ["test/engines/global-setup.ts"],
     teardownTimeout: 5_000,
     reporters: ["default", new SkippedReporter()],

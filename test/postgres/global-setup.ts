@@ -1,10 +1,13 @@
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./server.js";
+import { recordTables } from "./tables.js";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Of a database in which the tests may make others. */
     postgresUrl: string;
+    /** Statements that make the tables in the first schema of the search path. */
+    postgresTables: string;
   }
 }
 
@@ -13,6 +16,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const given = process.env["SKILLS_TEST_POSTGRES"];
   if (given) {
     project.provide("postgresUrl", given);
+    project.provide("postgresTables", await recordTables(given));
     return undefined;
   }
   const server = await startPostgres().catch((cause: unknown) => {
@@ -21,5 +25,6 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     });
   });
   project.provide("postgresUrl", server.url);
+  project.provide("postgresTables", await recordTables(server.url));
   return server.remove;
 }

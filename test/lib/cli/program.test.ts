@@ -8,7 +8,19 @@ import { errorTable, SkillError, type SkillErrorCode } from "../../../lib/index.
 import { openTestKit } from "../../fixtures/kit.js";
 import { bin, commandLine, makeDatabase, timeout } from "./command-line.js";
 
-const commands = ["doctor", "list", "register", "run", "executions", "enable", "disable", "prune", "migrate", "dashboard"];
+const commands = [
+  "doctor",
+  "list",
+  "register",
+  "run",
+  "executions",
+  "enable",
+  "disable",
+  "prune",
+  "migrate",
+  "worker",
+  "dashboard",
+];
 
 describe("the program", { timeout }, () => {
   test("prints its help with every command and every exit code", async () => {

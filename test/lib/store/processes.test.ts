@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openStore } from "../../../lib/store/open.js";
 import { readSettings } from "../../../lib/store/settings.js";
 import { readRevision } from "../../../lib/store/skills.js";
-import { databaseKind, newDatabase } from "../../fixtures/database.js";
+import { databaseKind, newDatabase, newEmptyDatabase } from "../../fixtures/database.js";
 import { runTogether } from "./processes.js";
 
 // Each is a transaction over the network on PostgreSQL.
@@ -20,7 +20,7 @@ test("two processes that each read and update one row hundreds of times see no e
 });
 
 test("ten processes that open the same new database at once all succeed", { timeout: 120_000 }, async () => {
-  const database = newDatabase();
+  const database = newEmptyDatabase();
   const ends = await runTogether("open.ts", [database], 10);
   expect(ends.map(({ stdout }) => stdout.trim())).toEqual(Array(10).fill("opened"));
   const store = await openStore({ database, durability: "process" });
