@@ -8,7 +8,7 @@ import { openJobs, openKit, startWorkers } from "./queue/throughput.js";
 import { interleave, isQuick, median, report, row } from "./rounds.js";
 
 const starts = isQuick ? { rounds: 3, each: 30 } : { rounds: 9, each: 100 };
-const throughput = isQuick ? { rounds: 3, jobs: 120 } : { rounds: 9, jobs: 500 };
+const throughput = isQuick ? { rounds: 2, jobs: 120 } : { rounds: 9, jobs: 500 };
 
 const server = await startPostgres({ isDurable: true });
 /** @type {(() => Promise<unknown>)[]} what to close, the last first */

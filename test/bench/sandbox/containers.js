@@ -5,7 +5,7 @@ import { engineEnvironment, rawRun, shellImage } from "./raw-command.js";
 
 /** @typedef {import("../rounds.js").Row} Row */
 
-const runsPerRound = isQuick ? 4 : 12;
+const runsPerRound = isQuick ? 2 : 12;
 const rounds = isQuick ? 2 : 5;
 
 /** @type {Row[]} */

@@ -16,7 +16,7 @@ async function processesOf(owner: string): Promise<readonly string[]> {
 }
 
 /** A soak sets this to 200. */
-const aborts = Number(process.env["SKILLS_TEST_ABORTS"] ?? 16);
+const aborts = Number(process.env["SKILLS_TEST_ABORTS"] ?? 10);
 
 onEachEngine("ending a run", (engine) => {
   test("a program over its time limit is answered within a second of it, and its container is gone", async () => {
