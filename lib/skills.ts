@@ -33,7 +33,7 @@ export interface SkillsKit {
   /**
    * Works off the queue until it is stopped or the kit is closed: it takes the work of skills whose handler this process has, and of containers
    * while an engine answers here. It keeps the process alive, and takes the place of the worker that the option `worker` is about. When the
-   * database cannot be opened it tries again.
+   * database cannot be opened it tries again; on PostgreSQL without the package graphile-worker it takes nothing, and logs why.
    * @throws INVALID_OPTION also when the audit is off
    */
   startWorker(options?: WorkerOptions): SkillsWorker;

@@ -187,7 +187,7 @@ export class SkillExecutor {
    * version is chosen and the input checked now; what is returned is committed and survives this process. With an `idempotencyKey` that an
    * earlier call used, it is that call's execution. Inside a handler it belongs to the same caller and session, but is no part of the call.
    * @throws what `execute()` throws before the handler starts, but for what only the process that runs it can tell (HANDLER_NOT_FOUND SKILL_BUSY
-   *   CIRCUIT_OPEN); INVALID_OPTION when the audit is off
+   *   CIRCUIT_OPEN); INVALID_OPTION when the audit is off; STORE_DRIVER_UNAVAILABLE on PostgreSQL without the package graphile-worker
    * @since 0.1.0
    */
   enqueue<Input, Output>(

@@ -1,22 +1,16 @@
 import { isSkillError } from "../errors.js";
-import type { SkillExecutor } from "../executor/executor.js";
-import type { SkillRegistry } from "../registry/registry.js";
 import { type DueWork, hasWorkToPromote, listDue, promoteWork, takeWork } from "../store/queued-work.js";
 import type { QueuedWorkRow } from "../store/rows.js";
-import type { Store, WorkToTake } from "../store/store.js";
+import type { WorkToTake } from "../store/store.js";
 import type { EngineWatch } from "./engine-watch.js";
+import type { WorkerRooms } from "./worker.js";
 
 /** After this time a skill that could not be done here is looked at again: its handler may have been registered since. */
 const LOOK_AGAIN_MS = 1_000;
 /** Skills that are left out of one look at the queue: each is a parameter of its query. */
 const MAX_LEFT_OUT = 500;
 
-export interface PickerRooms {
-  readonly store: Store;
-  readonly registry: SkillRegistry;
-  readonly executor: Pick<SkillExecutor, "hasHandler">;
-  readonly instanceId: string;
-}
+export type PickerRooms = Pick<WorkerRooms, "store" | "registry" | "executor" | "instanceId">;
 
 /** Takes from the queue what can be done here. */
 export class Picker {
