@@ -26,7 +26,7 @@ onEachEngine("streams", (engine) => {
   // Both engines together do it fifty times.
   test("the last bytes of a long output are never lost", { timeout: 240_000 }, async () => {
     const sandbox = engine.shared;
-    let left = 25;
+    let left = 12;
     const print = ["sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x"];
     const lane = async () => {
       while (left-- > 0) {
