@@ -14,6 +14,7 @@ import {
 import type { StoreJobs } from "../store/store.js";
 import { EngineWatch } from "./engine-watch.js";
 import { JobUpkeep } from "./job-upkeep.js";
+import { judgeWork } from "./judge-work.js";
 import type { WorkerConfig } from "./options.js";
 import { Places } from "./places.js";
 import { WorkInProgress } from "./work-in-progress.js";
@@ -173,7 +174,7 @@ export class JobWorker implements Worker {
       await store.write(() => renewJob(schema, executionId));
       return undefined;
     }
-    const judged = await this.#judge(skill);
+    const judged = await judgeWork(this.#rooms, this.#engine, skill);
     if ("handler" in judged) {
       this.#leave(flagOf(skill.id), LEAVE_MS);
       await store.write(() => passJobOn(schema, executionId, judged.handler));
@@ -186,20 +187,6 @@ export class JobWorker implements Worker {
       throw error;
     });
     return work && { ended: this.#progress.perform(work) };
-  }
-
-  /** Whether it may be taken again when this process dies; the handler that it needs when it cannot be done here. What can never be run is taken, to be refused. */
-  async #judge({ name, version, owner }: JobPayload["skill"]): Promise<{ idempotent: boolean } | { handler: string | null }> {
-    const { registry, executor } = this.#rooms;
-    try {
-      const head = await registry.resolve({ name, range: version }, owner);
-      const { skill } = await registry.runnable(head);
-      const canDo = skill.handler === null ? this.#engine.answers : executor.hasHandler(skill);
-      return canDo ? { idempotent: skill.idempotent === true } : { handler: skill.handler };
-    } catch (error) {
-      if (isSkillError(error) && !error.retryable) return { idempotent: false };
-      throw error;
-    }
   }
 
   readonly #log: LogJobs = (level, message, meta) => {
