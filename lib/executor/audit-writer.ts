@@ -3,6 +3,7 @@ import type { ExecutionRow } from "../store/rows.js";
 import type { RefusedRow, Store } from "../store/store.js";
 import type { Logger } from "../types.js";
 import type { Audit, AuditEntry, AuditStats } from "./audit.js";
+import { AuditHealth } from "./audit-health.js";
 
 const MAX_BATCH = 500;
 /** Ends that are worth a transaction of their own. */
@@ -11,10 +12,9 @@ const GOOD_BATCH = 64;
 const GATHER_TURNS = 4;
 const START_DELAY_MS = 10;
 const MAX_WAITING = 10_000;
-const FIRST_RETRY_MS = 5;
-const LAST_RETRY_MS = 100;
-/** Another process on the same file holds its lock for moments all the time: that is no reason to refuse calls, nor to log. */
-const FAILING_AFTER_MS = 100;
+/** While flushes fail: how soon the next one is waited for, for a call and by the end of the writer. */
+const CONFIRM_AGAIN_MS = 100;
+const CLOSE_AGAIN_MS = 5;
 
 export interface AuditConfig {
   /** Whether a call needs its row: when false, calls go on without one and what was lost is counted and logged. */
@@ -42,15 +42,12 @@ export class AuditWriter implements Audit {
   readonly #store: Store;
   readonly #config: AuditConfig;
   readonly #logger: Logger;
+  readonly #health: AuditHealth;
   /** Calls that began, oldest first; an end takes its call out. */
   readonly #starts = new Map<string, Waiting>();
   readonly #ends = new Map<string, Waiting>();
   #flushing: Promise<void> | undefined;
   #scheduled = false;
-  /** Flushes that failed one after another, and when the first one did. */
-  #failures = 0;
-  #failedAtMs = 0;
-  #failing = false;
   #written = 0;
   #lost = 0;
   #closed = false;
@@ -62,12 +59,13 @@ export class AuditWriter implements Audit {
     this.#store = store;
     this.#config = config;
     this.#logger = logger;
+    this.#health = new AuditHealth(config.waitMs, logger, () => this.#size());
   }
 
   admit(): void {
     if (!this.#config.required) return;
-    if (!this.#failing && this.#size() < MAX_WAITING) return;
-    const reason = this.#failing ? "the last writes failed" : `${this.#size()} entries wait to be written`;
+    if (!this.#health.isFailing && this.#size() < MAX_WAITING) return;
+    const reason = this.#health.isFailing ? "the last writes failed" : `${this.#size()} entries wait to be written`;
     throw unavailable(`The audit cannot be written: ${reason}. The call was not started; try again later.`);
   }
 
@@ -84,9 +82,9 @@ export class AuditWriter implements Audit {
       const leftMs = giveUpAtMs - performance.now();
       if (leftMs <= 0) throw unavailable(notWrittenWithin(id, this.#config.waitMs), id);
       await withinMs(this.#flush(Number.POSITIVE_INFINITY), leftMs);
-      if (this.#failures === 0) continue;
+      if (!this.#health.didFail) continue;
       if (!this.#config.required) return;
-      await new Promise((resolve) => setTimeout(resolve, LAST_RETRY_MS));
+      await new Promise((resolve) => setTimeout(resolve, CONFIRM_AGAIN_MS));
     }
   }
 
@@ -98,7 +96,7 @@ export class AuditWriter implements Audit {
       const waiting: Waiting = { entry, dueAtMs: performance.now() + this.#config.waitMs, settle };
       if (this.#closed) return this.#lose(waiting, "the server is closed");
       this.#ends.set(entry.id, waiting);
-      if (!this.#config.required && (this.#failures > 0 || this.#failing)) this.#tell(waiting, undefined);
+      if (!this.#config.required && (this.#health.didFail || this.#health.isFailing)) this.#tell(waiting, undefined);
       else this.#expiryTimer ??= setTimeout(this.#onExpiry, this.#config.waitMs);
       this.#schedule();
     });
@@ -107,14 +105,14 @@ export class AuditWriter implements Audit {
   stats(): AuditStats {
     const [oldest] = this.#ends.values();
     const lagMs = oldest === undefined ? 0 : Math.max(0, performance.now() - (oldest.dueAtMs - this.#config.waitMs));
-    return { waiting: this.#size(), written: this.#written, lost: this.#lost, lagMs, failing: this.#failing };
+    return { waiting: this.#size(), written: this.#written, lost: this.#lost, lagMs, failing: this.#health.isFailing };
   }
 
   async close(): Promise<void> {
     const giveUpAtMs = performance.now() + this.#config.waitMs;
     while (this.#size() > 0 && performance.now() < giveUpAtMs) {
       await withinMs(this.#flush(Number.POSITIVE_INFINITY), giveUpAtMs - performance.now());
-      if (this.#failures > 0) await new Promise((resolve) => setTimeout(resolve, FIRST_RETRY_MS));
+      if (this.#health.didFail) await new Promise((resolve) => setTimeout(resolve, CLOSE_AGAIN_MS));
     }
     this.#closed = true;
     clearTimeout(this.#startTimer);
@@ -152,22 +150,22 @@ export class AuditWriter implements Audit {
     this.#scheduled = true;
     let turns = 0;
     const flush = () => {
-      if (this.#failures === 0 && this.#ends.size < GOOD_BATCH && ++turns < GATHER_TURNS) {
+      if (!this.#health.didFail && this.#ends.size < GOOD_BATCH && ++turns < GATHER_TURNS) {
         setImmediate(flush);
         return;
       }
       this.#scheduled = false;
       void this.#flush(performance.now());
     };
-    if (this.#failures === 0) setImmediate(flush);
-    else setTimeout(flush, Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failures - 1))).unref();
+    if (this.#health.didFail) setTimeout(flush, this.#health.retryMs).unref();
+    else setImmediate(flush);
   }
 
   /** Writes the ends, and the starts that are due by `untilMs`. */
   #flush(untilMs: number): Promise<void> {
     this.#flushing ??= this.#writeBatch(untilMs).finally(() => {
       this.#flushing = undefined;
-      if (this.#ends.size > 0 || (this.#failures > 0 && this.#starts.size > 0)) this.#schedule();
+      if (this.#ends.size > 0 || (this.#health.didFail && this.#starts.size > 0)) this.#schedule();
       else if (this.#starts.size > 0) this.#startTimer ??= setTimeout(this.#onStartDue, START_DELAY_MS);
     });
     return this.#flushing;
@@ -178,36 +176,11 @@ export class AuditWriter implements Audit {
     if (batch.length === 0) return;
     try {
       const answer = this.#store.upsertExecutions(rows);
-      this.#settle(batch, answer instanceof Promise ? await this.#watched(answer) : answer);
-      if (this.#failing) this.#logger.info({ failures: this.#failures }, "the audit is written again");
-      this.#failures = 0;
-      this.#failing = false;
+      this.#settle(batch, answer instanceof Promise ? await this.#health.watch(answer) : answer);
+      this.#health.noteSuccess();
     } catch (error) {
-      this.#noteFailure(error);
+      this.#health.noteFailure(error);
     }
-  }
-
-  /** A database that does not answer fails like one that says so, long before its own time limit. */
-  async #watched<T>(answer: Promise<T>): Promise<T> {
-    const fail = () => this.#noteFailing(new Error(`the database has not answered for ${this.#config.waitMs} ms`));
-    const timer = setTimeout(fail, this.#config.waitMs);
-    try {
-      return await answer;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #noteFailure(error: unknown): void {
-    const nowMs = performance.now();
-    if (this.#failures++ === 0) this.#failedAtMs = nowMs;
-    if (nowMs - this.#failedAtMs >= FAILING_AFTER_MS) this.#noteFailing(error);
-  }
-
-  #noteFailing(error: unknown): void {
-    if (this.#failing) return;
-    this.#failing = true;
-    this.#logger.error({ err: error, waiting: this.#size() }, "the audit cannot be written; trying again");
   }
 
   /** Starts that are due, at most half of the batch, so that neither they nor the ends have to wait while more of the others come in. */
