@@ -1,7 +1,8 @@
 import { type DefineSkill, prepareDefinition } from "./define.js";
 import { Definitions } from "./definitions.js";
 import { SkillError } from "./errors.js";
-import { type Audit, AuditWriter, noAudit } from "./executor/audit.js";
+import { type Audit, noAudit } from "./executor/audit.js";
+import { AuditWriter } from "./executor/audit-writer.js";
 import { type ExecutorRooms, SkillExecutor } from "./executor/executor.js";
 import { createIdSource } from "./executor/ids.js";
 import { Instance } from "./executor/instances.js";

@@ -26,9 +26,10 @@ import { parseCallOptions } from "./caller.js";
 import { CancelWatch } from "./cancel-watch.js";
 import { type ContainerServer, createContainerHandler } from "./container.js";
 import { createContext, type NestedCalls } from "./context.js";
-import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./deadline.js";
+import { validateTimeoutMs } from "./deadline.js";
 import { enqueueCall } from "./enqueue.js";
 import { ExecutionEvents, type SharedTrace } from "./events.js";
+import { Gate } from "./gate.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
 import {
   type ExecutionTree,
@@ -93,6 +94,7 @@ export class SkillExecutor {
   readonly #config: ExecutorConfig;
   readonly #open: () => MaybePromise<ExecutorRooms>;
   readonly #handlers: Handlers;
+  readonly #gate = new Gate();
   readonly #limits = new SkillLimits();
   readonly #nextId = createIdSource();
   readonly #running = new Map<string, StartedWork>();
@@ -101,13 +103,6 @@ export class SkillExecutor {
   readonly #cancels: CancelWatch;
   #rooms: CallRooms | undefined;
   #timeoutMs: number;
-  /** Calls that no handler of this kit makes are refused. */
-  #closing = false;
-  /** Every call that starts is ended at once. */
-  #graceOver = false;
-  #closed = false;
-  #active = 0;
-  #onIdle: (() => void) | undefined;
 
   /** `open` is called before each call until it has answered. */
   constructor(config: ExecutorConfig, open: () => MaybePromise<ExecutorRooms>) {
@@ -384,26 +379,11 @@ export class SkillExecutor {
 
   /** Refuses new calls, waits for those that run, and after `graceMs` ends them with SHUTTING_DOWN. */
   async close(graceMs: number): Promise<void> {
-    this.#closing = true;
-    this.#closed = this.#active === 0;
-    if (!this.#closed) await this.#drain(graceMs);
+    await this.#gate.close(graceMs, () => {
+      for (const { deadline } of this.#running.values()) deadline?.abort(endedByShutdown());
+    });
     this.#cancels.stop();
     this.events.close();
-  }
-
-  async #drain(graceMs: number): Promise<void> {
-    const idle = new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
-    });
-    const timer = setTimeout(
-      () => {
-        this.#graceOver = true;
-        for (const { deadline } of this.#running.values()) deadline?.abort(endedByShutdown());
-      },
-      Math.min(graceMs, MAX_TIMEOUT_MS),
-    );
-    await idle;
-    clearTimeout(timer);
   }
 
   async #call(
@@ -419,26 +399,20 @@ export class SkillExecutor {
 
   /** Does what a call asks for, unless the kit is closing, and has `close()` wait for it. */
   async #admitted<T>(calling: RunningCall | undefined, work: (rooms: CallRooms) => Promise<T>): Promise<T> {
-    // A handler that ignored its signal may call on long after its call, and handlers of other kits are no part of what is waited for.
-    if (this.#closed || (this.#closing && (calling === undefined || calling.kit !== this.#rooms?.kit)))
-      throw new SkillError("SHUTTING_DOWN", "The server is shutting down; no new call is started.", { retryAfterMs: 1_000 });
-    this.#active++;
+    this.#gate.enter(calling !== undefined && calling.kit === this.#rooms?.kit);
     try {
       const opened = this.#opened();
       const rooms = opened instanceof Promise ? await opened : opened;
       return await work(rooms);
     } finally {
-      if (--this.#active === 0 && this.#closing) {
-        this.#closed = true;
-        this.#onIdle?.();
-      }
+      this.#gate.leave();
     }
   }
 
   #onStart(id: string, started: StartedWork): void {
     this.#running.set(id, started);
     if (this.#rooms !== undefined) this.#cancels.start(this.#rooms.store, this.#rooms.instanceId);
-    if (this.#graceOver) started.deadline?.abort(endedByShutdown());
+    if (this.#gate.isGraceOver) started.deadline?.abort(endedByShutdown());
   }
 
   /** No promise once the kit is open and every definition has been tried. */

@@ -3,32 +3,23 @@ import { isSkillError } from "../errors.js";
 import type { JobTasks, LogJobs } from "../store/graphile-worker.js";
 import {
   CONTAINER_TASK,
-  deleteDeadPools,
-  deletePool,
   EVERY_JOB,
   flagOf,
   hasContainerJobs,
   type JobPayload,
-  keepPool,
-  listDeadPools,
-  listUnknownPools,
-  MAX_MENDED,
-  mendJobs,
   passJobOn,
   renewJob,
   taskOf,
 } from "../store/jobs.js";
-import type { JobPool } from "../store/postgres-jobs.js";
 import type { StoreJobs } from "../store/store.js";
 import { EngineWatch } from "./engine-watch.js";
+import { JobUpkeep } from "./job-upkeep.js";
+import { judgeWork } from "./judge-work.js";
 import type { WorkerConfig } from "./options.js";
 import { Places } from "./places.js";
 import { WorkInProgress } from "./work-in-progress.js";
 import type { Worker, WorkerPlace, WorkerRooms } from "./worker.js";
 
-/** With the time until an instance counts as dead it is less than a minute until its work is taken again. */
-const UPKEEP_MS = 5_000;
-const MEND_EVERY_MS = 15_000;
 const START_AGAIN_MS = 1_000;
 const MAX_START_AGAIN_MS = 10_000;
 /** While all skills are off: how soon it is seen that they are on. */
@@ -53,15 +44,10 @@ export class JobWorker implements Worker {
   readonly #places: Places;
   readonly #ending = new AbortController();
   readonly #working: Promise<void>;
-  /** The one that takes jobs is the last; the others end what they began. */
-  readonly #pools = new Set<JobPool>();
   /** Jobs of which is being found out whether they are done here. */
   readonly #taking = new Set<Promise<unknown>>();
-  readonly #upkeep: NodeJS.Timeout;
-  #isKeepingUp = false;
-  #isAway = false;
+  readonly #upkeep: JobUpkeep;
   #failures = 0;
-  #mendedAtMs = Number.NEGATIVE_INFINITY;
   #stopping: Promise<void> | undefined;
 
   constructor(rooms: WorkerRooms, jobs: StoreJobs, config: WorkerConfig, place: WorkerPlace) {
@@ -72,7 +58,7 @@ export class JobWorker implements Worker {
     this.#places = new Places(config.concurrency);
     this.#engine = new EngineWatch(rooms.sandbox, () => {});
     this.#progress = new WorkInProgress(rooms, (skillId, restMs) => this.#leave(flagOf(skillId), restMs));
-    this.#upkeep = setInterval(() => void this.#keepUp(), UPKEEP_MS);
+    this.#upkeep = new JobUpkeep(rooms, jobs, () => this.#findEngine());
     this.#working = place.scope.runInAsyncScope(() => this.#work());
   }
 
@@ -86,15 +72,12 @@ export class JobWorker implements Worker {
 
   async #stop(graceMs: number): Promise<void> {
     this.#ending.abort();
-    clearInterval(this.#upkeep);
     this.#places.open();
-    const pools = [...this.#pools];
-    for (const pool of pools) pool.shutDown();
+    this.#upkeep.shutDown();
     await atMost(Promise.allSettled(this.#taking));
     await this.#progress.finish(graceMs);
-    await atMost(Promise.allSettled([...pools.map((pool) => pool.ended), this.#working]));
-    const forgetting = [...this.#pools].map((pool) => this.#rooms.store.write(() => deletePool(pool.id)));
-    await atMost(Promise.allSettled(forgetting));
+    await atMost(Promise.allSettled([this.#upkeep.ended(), this.#working]));
+    await atMost(this.#upkeep.forgetPools());
   }
 
   /** Runs one pool after the other: a pool gives up when the database was away. Never rejects. */
@@ -138,72 +121,14 @@ export class JobWorker implements Worker {
       onLookEnd: () => this.#places.giveBack(),
       log: this.#log,
     });
-    this.#pools.add(pool);
-    this.#isAway = false;
-    this.#mendedAtMs = Number.NEGATIVE_INFINITY;
-    void this.#bury(pool);
-    void this.#keepUp();
+    this.#upkeep.add(pool);
     await pool.shut;
   }
 
-  /** Frees what it could not tell the end of. Never rejects: where the database is away, that is for whoever finds a pool that nobody knows. */
-  async #bury(pool: JobPool): Promise<void> {
-    await pool.ended.catch((error: unknown) => this.#rooms.logger.debug({ err: error }, "a pool of jobs gave up"));
-    if (this.#ending.signal.aborted) return;
-    this.#pools.delete(pool);
-    const forget = () => this.#rooms.store.write(() => deletePool(pool.id));
-    await this.#jobs
-      .unlock([pool.id])
-      .then(forget, forget)
-      .catch(() => {});
-  }
-
-  /** Says that its pools live, frees what dead ones have locked, and gives work that lost its job a new one. */
-  async #keepUp(): Promise<void> {
-    if (this.#pools.size === 0 || this.#isKeepingUp || this.#ending.signal.aborted) return;
-    this.#isKeepingUp = true;
-    const { store, instanceId, logger } = this.#rooms;
-    const { schema } = this.#jobs;
-    try {
-      for (const pool of this.#pools) await store.write(() => keepPool(pool.id, instanceId));
-      const dead = await store.read(listDeadPools());
-      const isMending = dead.length > 0 || performance.now() - this.#mendedAtMs > MEND_EVERY_MS;
-      if (isMending) {
-        await this.#unlock([...dead, ...(await store.read(listUnknownPools(schema)))]);
-        await this.#mend();
-      }
-      if (!Object.hasOwn(this.#tasks, CONTAINER_TASK) && (await store.read(hasContainerJobs(schema)))) void this.#engine.answers;
-      if (this.#isAway) this.#replacePool();
-    } catch (error) {
-      this.#isAway = true;
-      logger.debug({ err: error }, "the upkeep of jobs failed; it is tried again");
-    } finally {
-      this.#isKeepingUp = false;
-    }
-  }
-
-  async #unlock(pools: readonly string[]): Promise<void> {
-    if (pools.length === 0) return;
-    await this.#jobs.unlock(pools);
-    await this.#jobs.deleteReplaced();
-    await this.#rooms.store.write(() => deleteDeadPools(pools));
-    this.#rooms.logger.info({ pools }, "jobs of workers that are gone are free again");
-  }
-
-  async #mend(): Promise<void> {
-    const { store, logger } = this.#rooms;
-    let mended: number;
-    do {
-      mended = await store.write(() => mendJobs(this.#jobs.schema));
-      if (mended > 0) logger.info({ mended }, "work without a job has got one");
-    } while (mended === MAX_MENDED && !this.#ending.signal.aborted);
-    this.#mendedAtMs = performance.now();
-  }
-
-  /** Where a pool's look for a job met a database that starts or cannot be reached, it rests for up to two minutes. */
-  #replacePool(): void {
-    this.#isAway = false;
-    for (const pool of this.#pools) pool.shutDown();
+  /** Work for containers that nobody takes here is a reason to ask whether an engine answers. @throws STORE_UNAVAILABLE */
+  async #findEngine(): Promise<void> {
+    if (Object.hasOwn(this.#tasks, CONTAINER_TASK)) return;
+    if (await this.#rooms.store.read(hasContainerJobs(this.#jobs.schema))) void this.#engine.answers;
   }
 
   /** Called before each look for a job. */
@@ -249,7 +174,7 @@ export class JobWorker implements Worker {
       await store.write(() => renewJob(schema, executionId));
       return undefined;
     }
-    const judged = await this.#judge(skill);
+    const judged = await judgeWork(this.#rooms, this.#engine, skill);
     if ("handler" in judged) {
       this.#leave(flagOf(skill.id), LEAVE_MS);
       await store.write(() => passJobOn(schema, executionId, judged.handler));
@@ -262,20 +187,6 @@ export class JobWorker implements Worker {
       throw error;
     });
     return work && { ended: this.#progress.perform(work) };
-  }
-
-  /** Whether it may be taken again when this process dies; the handler that it needs when it cannot be done here. What can never be run is taken, to be refused. */
-  async #judge({ name, version, owner }: JobPayload["skill"]): Promise<{ idempotent: boolean } | { handler: string | null }> {
-    const { registry, executor } = this.#rooms;
-    try {
-      const head = await registry.resolve({ name, range: version }, owner);
-      const { skill } = await registry.runnable(head);
-      const canDo = skill.handler === null ? this.#engine.answers : executor.hasHandler(skill);
-      return canDo ? { idempotent: skill.idempotent === true } : { handler: skill.handler };
-    } catch (error) {
-      if (isSkillError(error) && !error.retryable) return { idempotent: false };
-      throw error;
-    }
   }
 
   readonly #log: LogJobs = (level, message, meta) => {

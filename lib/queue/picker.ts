@@ -1,8 +1,8 @@
-import { isSkillError } from "../errors.js";
 import { type DueWork, hasWorkToPromote, listDue, promoteWork, takeWork } from "../store/queued-work.js";
 import type { QueuedWorkRow } from "../store/rows.js";
 import type { WorkToTake } from "../store/store.js";
 import type { EngineWatch } from "./engine-watch.js";
+import { judgeWork } from "./judge-work.js";
 import type { WorkerRooms } from "./worker.js";
 
 /** After this time a skill that could not be done here is looked at again: its handler may have been registered since. */
@@ -61,18 +61,10 @@ export class Picker {
     }
   }
 
-  /** What can never be run is taken too, to be refused. */
   async #judge(work: DueWork): Promise<WorkToTake | undefined> {
-    const { registry, executor } = this.#rooms;
-    try {
-      const head = await registry.resolve({ name: work.skill_name, range: work.skill_version }, work.skill_owner);
-      const { skill } = await registry.runnable(head);
-      const canDo = skill.handler === null ? this.#engine.answers : executor.hasHandler(skill);
-      return canDo ? { id: work.id, idempotent: skill.idempotent === true } : undefined;
-    } catch (error) {
-      if (isSkillError(error) && !error.retryable) return { id: work.id, idempotent: false };
-      throw error;
-    }
+    const skill = { name: work.skill_name, version: work.skill_version, owner: work.skill_owner };
+    const judged = await judgeWork(this.#rooms, this.#engine, skill);
+    return "handler" in judged ? undefined : { id: work.id, ...judged };
   }
 
   #forgetOld(): void {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type AuditEntry, AuditWriter } from "../../../lib/executor/audit.js";
+import type { AuditEntry } from "../../../lib/executor/audit.js";
+import { AuditWriter } from "../../../lib/executor/audit-writer.js";
 import { type CallFacts, type CallState, RUNNING, toEntry } from "../../../lib/executor/record.js";
 import { findExecution } from "../../../lib/store/executions.js";
 import { openStore } from "../../../lib/store/open.js";
