@@ -14,10 +14,10 @@ describe("express-skills worker", { timeout }, () => {
     const kit = createSkills({ database: line.file, worker: false });
     try {
       const first = await kit.executor.enqueue("count", { n: 3 });
-      await until(async () => (await kit.executor.getExecution(first.id))?.status === "SUCCESS", 30_000);
+      await until(async () => (await kit.executor.getExecution(first.id))?.status === "SUCCESS");
       const running = await kit.executor.enqueue("slow", {});
       const waiting = await kit.executor.enqueue("count", {});
-      await until(async () => (await kit.executor.getExecution(running.id))?.status === "RUNNING", 30_000);
+      await until(async () => (await kit.executor.getExecution(running.id))?.status === "RUNNING");
       worker.child.kill("SIGTERM");
       expect((await worker.ended).code).toBe(0);
       expect(await kit.executor.getExecution(running.id)).toMatchObject({ status: "SUCCESS", output: "slow" });

@@ -32,8 +32,8 @@ test("after PostgreSQL was away a worker takes work again at once, while what it
   await server.stop();
   await delay(3_000);
   await server.start();
-  await until(() => lines.some(({ message }) => message === "jobs are taken again"), 20_000);
-  await until(() => kit.executor.auditStats()?.failing === false, 20_000);
+  await until(() => lines.some(({ message }) => message === "jobs are taken again"));
+  await until(() => kit.executor.auditStats()?.failing === false);
   const ids: string[] = [];
   for (let n = 0; n < 8; n++) ids.push((await kit.executor.enqueue("short", {})).id);
   for (const id of ids) expect(await ended(kit, id, 10_000)).toMatchObject({ status: "SUCCESS" });

@@ -138,7 +138,7 @@ describe("from another process", { timeout }, () => {
     const { id } = await kit.executor.enqueue("hang", { until: "cancelled" });
     await running(kit, id);
     const trace = () => kit.executor.events.trace(id);
-    await until(async () => (await kit.executor.followExecution(id)) !== undefined && trace()?.progress !== undefined, 10_000);
+    await until(async () => (await kit.executor.followExecution(id)) !== undefined && trace()?.progress !== undefined);
     for (let again = 0; again < 3; again++) await kit.executor.followExecution(id);
     expect(trace()?.progress?.value).toMatchObject({ fraction: 0.25, message: "a quarter", attempt: 1 });
     expect(trace()?.lines.map(({ value }) => value)).toMatchObject([

@@ -52,7 +52,7 @@ test("a version that one kit disables is refused by the other", async () => {
       () => "",
       (error: { code: string }) => error.code,
     );
-  await until(async () => (await code()) === "SKILL_DISABLED", 5_000);
+  await until(async () => (await code()) === "SKILL_DISABLED");
 });
 
 test("a listening connection that is ended is made again, and what changed meanwhile is seen", async () => {
@@ -65,7 +65,7 @@ test("a listening connection that is ended is made again, and what changed meanw
   // Without a notification, as when it was sent while nobody listened.
   await client.query("insert into settings (key, value) values ('skillsEnabled', 'false')");
   await client.query("update catalogue set revision = revision + 1");
-  await until(() => !other.isEnabled(), 15_000);
+  await until(() => !other.isEnabled());
   await until(async () => (await listeners(client, database)).length === 1);
   expect(await listeners(client, database)).not.toEqual([pid]);
 });

@@ -24,9 +24,7 @@ async function newConfig(): Promise<StoreConfig> {
   return { database: join(await temporaryFolder(), "skills.db"), durability: "process" };
 }
 
-test("while another process holds the lock the event loop goes on, the audit hears it at once, a write waits", {
-  timeout: 60_000,
-}, async () => {
+test("while another process holds the lock the event loop goes on, the audit hears it at once, a write waits", async () => {
   const config = await newConfig();
   const store = await openStore(config);
   const child = await startChild("lock.ts", [config.database]);
@@ -57,9 +55,7 @@ test("while another process holds the lock the event loop goes on, the audit hea
   expect((await child.end).code).toBe(0);
 });
 
-test("a lock that stays makes a write and the opening of a new file give up, and both work when it is gone", {
-  timeout: 60_000,
-}, async () => {
+test("a lock that stays makes a write and the opening of a new file give up, and both work when it is gone", async () => {
   const config = await newConfig();
   const fresh = await newConfig();
   const store = await openStore(config);
