@@ -27,7 +27,7 @@ import { WorkInProgress } from "./work-in-progress.js";
 import type { Worker, WorkerPlace, WorkerRooms } from "./worker.js";
 
 /** With the time until an instance counts as dead it is less than a minute until its work is taken again. */
-const UPKEEP_MS = 5_000;
+export const UPKEEP_MS = 5_000;
 const MEND_EVERY_MS = 15_000;
 const START_AGAIN_MS = 1_000;
 const MAX_START_AGAIN_MS = 10_000;
