@@ -7,7 +7,8 @@ describe("express-skills worker", { timeout }, () => {
   test("works off the queue until SIGTERM, lets what runs finish, and leaves the rest", async () => {
     const line = commandLine();
     await makeDatabase(line);
-    const slow = `kit.define({ name: "slow", schema: {}, handler: async () => { await new Promise((r) => setTimeout(r, 1_500)); return "slow"; } });`;
+    // It runs on until half a second after the signal.
+    const slow = `kit.define({ name: "slow", schema: {}, handler: async () => { await new Promise((r) => process.once("SIGTERM", () => setTimeout(r, 500))); return "slow"; } });`;
     line.write("handlers.mjs", handlers.replace("export default (kit) => {", `export default (kit) => { ${slow}`));
     const worker = line.start(["worker", "--require", "./handlers.mjs", "--concurrency", "1"]);
     await worker.printed("The worker is ready");

@@ -102,7 +102,7 @@ test("the end of a call takes the place of its start: one row, written once", as
 
 describe("while the database is locked", () => {
   test("for a moment, as another process on the same file does at each commit, calls go on and nothing is logged", async () => {
-    const { file, writer, lines, statusOf } = await openWriter();
+    const { file, writer, lines, statusOf } = await openWriter({ waitMs: 60_000 });
     const lock = await lockDatabase(file);
     const waiting = writer.commit(entryOf("a", SUCCESS));
     // Enough for the first try, which fails.
@@ -116,7 +116,7 @@ describe("while the database is locked", () => {
   });
 
   test("for longer, calls are refused and it is logged once, until it is written again", async () => {
-    const { file, writer, lines } = await openWriter();
+    const { file, writer, lines } = await openWriter({ waitMs: 60_000 });
     const lock = await lockDatabase(file);
     const waiting = writer.commit(entryOf("a", SUCCESS));
     await until(() => writer.stats().failing);

@@ -69,7 +69,7 @@ onEachEngine("a container skill", (engine) => {
 
   test("at its time limit the container is gone, and the row has its log", async () => {
     const kit = openEngineKit(engine);
-    await kit.registry.register(shell("echo begun >&2; sleep 300", {}, { timeoutMs: 1_500 }));
+    await kit.registry.register(shell("echo begun >&2; sleep 300", {}, { timeoutMs: 4_000 }));
     const execution = await kit.executor.execute("work", {});
     expect(execution).toMatchObject({
       status: "TIMEOUT",
