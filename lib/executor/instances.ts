@@ -15,10 +15,10 @@ import type { InstanceRow } from "../store/rows.js";
 import type { Store } from "../store/store.js";
 import type { Logger } from "../types.js";
 
-/** Together less than 60 s: what a dead instance leaves is taken care of within that time. */
 const HEARTBEAT_MS = 10_000;
-const DEAD_AFTER_MS = 40_000;
-const SWEEP_MS = 10_000;
+/** With `SWEEP_MS` less than 60 s: what a dead instance leaves is taken care of within that time. */
+export const DEAD_AFTER_MS = 40_000;
+export const SWEEP_MS = 10_000;
 /** After a time in which this instance could not tell that it lives, others may have been kept from it as well: they get time to tell. */
 const AWAY_AFTER_MS = 2 * HEARTBEAT_MS;
 const TRUST_AFTER_MS = 2 * HEARTBEAT_MS;

@@ -4,7 +4,7 @@ import type { StoreJobs } from "../store/store.js";
 import type { WorkerRooms } from "./worker.js";
 
 /** With the time until an instance counts as dead it is less than a minute until its work is taken again. */
-const UPKEEP_MS = 5_000;
+export const UPKEEP_MS = 5_000;
 const MEND_EVERY_MS = 15_000;
 
 type UpkeepRooms = Pick<WorkerRooms, "store" | "instanceId" | "logger">;

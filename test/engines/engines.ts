@@ -115,7 +115,7 @@ function readEnvironment(): ReadonlyMap<string, string> {
 }
 
 /** Waits until a condition holds, for at most `limitMs`. Returns whether it did. */
-export async function eventually(condition: () => Promise<boolean> | boolean, limitMs = 10_000): Promise<boolean> {
+export async function eventually(condition: () => Promise<boolean> | boolean, limitMs = 30_000): Promise<boolean> {
   const until = performance.now() + limitMs;
   for (;;) {
     if (await condition()) return true;

@@ -18,7 +18,7 @@ onEachEngine("the operations example", (engine) => {
   });
 });
 
-test("the operations example says so when there is no engine, and does not count as passed", { timeout: 60_000 }, async () => {
+test("the operations example says so when there is no engine, and does not count as passed", async () => {
   const run = promisify(execFile)(process.execPath, [check], { env: { ...process.env, PATH: "/nonexistent" } });
   await expect(run).rejects.toMatchObject({
     code: 77,

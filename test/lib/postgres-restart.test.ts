@@ -30,15 +30,15 @@ test("a restart of the server in the middle of a load loses no acknowledged call
     }
   };
   const callers = Array.from({ length: 16 }, callAllTheTime);
-  await until(() => acknowledged.length > 200, 30_000);
+  await until(() => acknowledged.length > 200);
   for (let round = 0; round < 2; round++) {
     await server.stop();
-    await until(() => kit.executor.auditStats()?.failing === true, 30_000);
+    await until(() => kit.executor.auditStats()?.failing === true);
     // What needs no database is still there.
     expect((await kit.registry.list()).map(({ name }) => name)).toEqual(["echo"]);
     await server.start();
     const before = acknowledged.length;
-    await until(() => acknowledged.length > before + 200, 30_000);
+    await until(() => acknowledged.length > before + 200);
   }
   isOver = true;
   await Promise.all(callers);

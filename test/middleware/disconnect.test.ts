@@ -5,7 +5,8 @@ import { parallel, respond, type SkillsMiddleware, skill, skillErrors } from "..
 import { memoryLogger, newKit, post, serve, until, versions } from "./servers.js";
 
 describe.each(versions)("a client that leaves, on Express $version", ({ express }) => {
-  function newApp() {
+  /** `slowMs`: how long the skill takes that nobody ends; where its client leaves, longer than the test may take. */
+  function newApp(slowMs = 600_000) {
     const logger = memoryLogger();
     const kit = newKit({ logger });
     const seen = { started: 0, reasons: [] as unknown[], afterwards: [] as string[], errors: [] as unknown[] };
@@ -15,7 +16,7 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
       handler: (_input, { signal }) => {
         seen.started++;
         return new Promise((resolve, reject) => {
-          const timer = setTimeout(() => resolve("done"), 600);
+          const timer = setTimeout(() => resolve("done"), slowMs);
           signal.addEventListener("abort", () => {
             clearTimeout(timer);
             seen.reasons.push(signal.reason);
@@ -43,7 +44,7 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
   }
 
   test("a POST is not aborted by its own close: the body is read, the client waits", async () => {
-    const { app, slow, seen, finish } = newApp();
+    const { app, slow, seen, finish } = newApp(600);
     app.post("/", skill(slow), respond());
     const answer = await post(await finish(), { text: "x".repeat(10_000) });
     expect([answer.status, answer.body, seen.reasons]).toEqual([200, "done", []]);
@@ -53,7 +54,7 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
     const { app, kit, logger, slow, seen, finish } = newApp();
     app.post("/", skill(slow, { onError: "continue" }), skill(slow, { as: "second" }), respond());
     const url = await finish();
-    await leaveAfter(url, 200);
+    await leaveWhen(url, () => seen.started === 1);
     await cancelled(kit, 1);
     expect(seen.reasons).toMatchObject([{ code: "SKILL_CANCELLED" }]);
     await delay(50);
@@ -64,7 +65,7 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
   test("every call of a group is aborted", async () => {
     const { app, kit, slow, seen, finish } = newApp();
     app.post("/", parallel(skill(slow, { as: "a" }), skill(slow, { as: "b" })), respond());
-    await leaveAfter(await finish(), 100);
+    await leaveWhen(await finish(), () => seen.started === 2);
     await cancelled(kit, 2);
     expect(seen.errors).toEqual([]);
   });
@@ -74,7 +75,7 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
     app.post("/", (req, res, next) => {
       req.skills.run(slow, {}).then((value) => res.json(value), next);
     });
-    await leaveAfter(await finish(), 100);
+    await leaveWhen(await finish(), () => seen.started === 1);
     await cancelled(kit, 1);
     await until(() => seen.errors.length === 1);
     expect(seen.errors).toMatchObject([{ code: "SKILL_CANCELLED" }]);
@@ -83,10 +84,11 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
 
   test("a step that is reached after the client has left runs nothing", async () => {
     const { app, slow, seen, finish } = newApp();
-    let reached = 0;
+    let [arrived, reached] = [0, 0];
     app.post(
       "/",
       (_req, res, next) => {
+        arrived++;
         res.once("close", () =>
           setImmediate(() => {
             reached++;
@@ -97,7 +99,7 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
       skill(slow),
       respond(),
     );
-    await leaveAfter(await finish(), 50);
+    await leaveWhen(await finish(), () => arrived === 1);
     await until(() => reached === 1);
     await delay(30);
     expect([seen.started, seen.afterwards, seen.errors]).toEqual([0, [], []]);
@@ -125,13 +127,13 @@ describe.each(versions)("a client that leaves, on Express $version", ({ express 
     } finally {
       agent.destroy();
     }
+    await until(() => responses.every((response) => response.listenerCount("close") === 0));
     await delay(50);
     expect(signals.map((signal) => signal.aborted)).toEqual([false, false, false]);
-    expect(responses.map((response) => response.listenerCount("close"))).toEqual([0, 0, 0]);
   });
 
   test("work that goes on after the answer was sent is not aborted by the connection's end", async () => {
-    const { app, kit, slow, finish } = newApp();
+    const { app, kit, slow, finish } = newApp(600);
     app.post("/", (req, res) => {
       res.json("accepted");
       res.once("close", () => void req.skills.run(slow, {}).catch(() => {}));
@@ -146,12 +148,12 @@ async function cancelled(kit: SkillsMiddleware, count: number): Promise<void> {
   await until(async () => (await kit.executor.countExecutions({ status: "CANCELLED" })) === count);
 }
 
-/** Sends a POST and destroys its socket after `ms`. */
-async function leaveAfter(url: string, ms: number): Promise<void> {
+/** Sends a POST and destroys its socket once `isTime`. */
+async function leaveWhen(url: string, isTime: () => boolean): Promise<void> {
   const request = httpRequest(url, { method: "POST", headers: { "content-type": "application/json" } });
   request.on("error", () => {});
   request.end("{}");
-  await delay(ms);
+  await until(isTime);
   request.destroy();
 }
 

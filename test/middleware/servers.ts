@@ -79,7 +79,7 @@ export function memoryLogger(): Logger & {
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Waits until `isTrue` answers yes, at most ten seconds. */
-export async function until(isTrue: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+export async function until(isTrue: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
   const end = Date.now() + limitMs;
   while (!(await isTrue())) {
     if (Date.now() > end) throw new Error(`What the test waits for did not happen within ${limitMs} ms.`);

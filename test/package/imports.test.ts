@@ -28,7 +28,7 @@ test.each(["dist/lib/index.js", "dist/middleware/index.js"])(
       const output = execFileSync(process.execPath, ["--input-type=module", "--eval", report(url)], {
         cwd: folder,
         encoding: "utf8",
-        timeout: 15_000,
+        timeout: 50_000,
         stdio: ["ignore", "pipe", "pipe"],
       });
       expect(JSON.parse(output)).toEqual({ globals: 0, listeners: 0, handles: [], exportsDefault: false });

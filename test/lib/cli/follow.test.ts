@@ -24,7 +24,7 @@ describe("following executions", () => {
     });
     const stop = new AbortController();
     const told: string[] = [];
-    await followExecutions(executor, { limit: 20 }, AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]), (execution) => {
+    await followExecutions(executor, { limit: 20 }, stop.signal, (execution) => {
       told.push(`${execution.skillName} ${execution.status}`);
       if (told.includes("held SUCCESS") && told.includes("quick SUCCESS")) stop.abort();
     });

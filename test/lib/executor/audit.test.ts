@@ -176,20 +176,18 @@ describe("while another process holds the database", () => {
   });
 
   test("the event loop does not stall", async () => {
-    const { kit } = kitWith({ audit: { waitMs: 300 } });
+    const { kit } = kitWith({ audit: { waitMs: 3_500 } });
     await kit.ready();
     const lock = await lockDatabase(kit.file);
-    let longestMs = 0;
-    let last = performance.now();
+    let turns = 0;
     const timer = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - last);
-      last = performance.now();
+      turns++;
     }, 5);
     await Promise.all(Array.from({ length: 50 }, () => kit.executor.execute("echo", {}).catch(() => {})));
     clearInterval(timer);
     await lock.release();
-    // A driver that waits for the lock itself would block for its whole busy time, seconds.
-    expect(longestMs).toBeLessThan(1_000);
+    // A driver that waits for the lock itself would block for its whole busy time, and leave a turn or two.
+    expect(turns).toBeGreaterThan(10);
   });
 });
 

@@ -1,7 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { gate, openTestKit, until } from "../../fixtures/kit.js";
 
 const anything = { type: "object" } as const;
+
+afterEach(() => void vi.useRealTimers());
 
 describe("a skill with a retry policy", () => {
   test("is tried again until it succeeds, in one execution that says how often", async () => {
@@ -72,14 +74,20 @@ describe("a skill with a retry policy", () => {
 
   test("stops waiting when it is cancelled or its time is over", async () => {
     const kit = openTestKit();
+    const caller = new AbortController();
+    let runs = 0;
     kit.define({
       name: "patient",
       schema: anything,
-      retry: { limit: 5, backoffMs: 60_000 },
-      handler: () => Promise.reject(new Error("x")),
+      retry: { limit: 5, backoffMs: 600_000 },
+      handler: () => {
+        if (++runs === 2) setTimeout(() => caller.abort(), 20);
+        return Promise.reject(new Error("x"));
+      },
     });
     expect(await kit.executor.execute("patient", {}, { timeoutMs: 50 })).toMatchObject({ status: "TIMEOUT", attempts: 1 });
-    expect(await kit.executor.execute("patient", {}, { signal: AbortSignal.timeout(50) })).toMatchObject({
+    const cancelled = await kit.executor.execute("patient", {}, { signal: caller.signal, timeoutMs: 900_000 });
+    expect(cancelled).toMatchObject({
       status: "CANCELLED",
       attempts: 1,
     });
@@ -158,6 +166,8 @@ describe("a skill with a circuit breaker", () => {
   };
 
   test("is refused as CIRCUIT_OPEN after that many failures, without running, until a probe succeeds", async () => {
+    // The breaker's clock moves only when the test says so.
+    vi.useFakeTimers({ toFake: ["Date"] });
     let healthy = false;
     const { kit, runs } = breaking(() => (healthy ? "fine" : Promise.reject(new Error("down"))));
     for (let call = 0; call < 2; call++) expect((await kit.executor.execute("fragile", {})).status).toBe("ERROR");
@@ -167,11 +177,13 @@ describe("a skill with a circuit breaker", () => {
       retryAfterMs: 100,
     });
     expect(runs()).toBe(2);
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    vi.setSystemTime(Date.now() + 99);
+    await expect(kit.executor.execute("fragile", {})).rejects.toMatchObject({ code: "CIRCUIT_OPEN" });
+    vi.setSystemTime(Date.now() + 1);
     expect((await kit.executor.execute("fragile", {})).status).toBe("ERROR");
     await expect(kit.executor.execute("fragile", {})).rejects.toMatchObject({ code: "CIRCUIT_OPEN" });
     healthy = true;
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    vi.setSystemTime(Date.now() + 100);
     expect(await kit.executor.execute("fragile", {})).toMatchObject({ status: "SUCCESS", output: "fine" });
     expect(await kit.executor.execute("fragile", {})).toMatchObject({ status: "SUCCESS" });
   });

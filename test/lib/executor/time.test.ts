@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { SkillLimits } from "../../../lib/executor/limits.js";
 import { toFailure } from "../../../lib/executor/outcome.js";
@@ -6,6 +6,8 @@ import { type Skill, SkillError } from "../../../lib/index.js";
 import { gate, openTestKit, until } from "../../fixtures/kit.js";
 
 const anything = { type: "object" } as const;
+
+afterEach(() => void vi.useRealTimers());
 
 describe("a handler that keeps the event loop past its time limit", () => {
   const block = (ms: number) => {
@@ -103,11 +105,12 @@ describe("a half open circuit", () => {
   });
 
   test("is not closed by a probe that was refused before its handler ran", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
     const limits = new SkillLimits();
     const breaker = { failures: 1, halfOpenAfterMs: 10 };
     const skill = { id: "1", contentHash: "1", name: "fragile", version: "1.0.0", breaker } as Skill;
     await limits.guard(skill, () => Promise.resolve(toFailure(new Error("down"))));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    vi.setSystemTime(Date.now() + 20);
     const refusal = new SkillError("STORE_UNAVAILABLE", "locked");
     await expect(limits.guard(skill, () => Promise.reject(refusal))).rejects.toBe(refusal);
     const work = () => Promise.reject(new Error("must not run"));

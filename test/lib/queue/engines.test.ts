@@ -39,7 +39,7 @@ onEachEngine("queued work of a container", (engine) => {
     await worker.ready();
     await until(async () => (await engine.containers(worker.owner)).length === 1, 60_000);
     await web.executor.cancel(id);
-    await until(async () => (await web.executor.getExecution(id))?.status === "CANCELLED", 20_000);
-    await until(async () => (await engine.containers(worker.owner)).length === 0, 20_000);
+    await until(async () => (await web.executor.getExecution(id))?.status === "CANCELLED");
+    await until(async () => (await engine.containers(worker.owner)).length === 0);
   });
 });

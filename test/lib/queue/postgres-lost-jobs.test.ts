@@ -54,6 +54,6 @@ test("nothing is left of the jobs of a pool that is gone", { timeout }, async ()
   const lock = `update ${jobs}._private_jobs set locked_by = 'pool-3', locked_at = now(), key = null, attempts = max_attempts`;
   expect((await client.query(lock)).rowCount).toBe(1);
   await isDone(enqueued);
-  await until(async () => (await client.query(`select 1 from ${jobs}._private_jobs`)).rowCount === 0, 20_000);
+  await until(async () => (await client.query(`select 1 from ${jobs}._private_jobs`)).rowCount === 0);
   expect((await client.query("select id from job_pools where instance_id = 'nobody'")).rows).toEqual([]);
 });

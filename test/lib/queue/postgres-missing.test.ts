@@ -8,9 +8,7 @@ vi.mock("graphile-worker", () => {
 const skill = { name: "work", schema: { type: "object" }, handler: () => "done" } as const;
 const cure = { code: "STORE_DRIVER_UNAVAILABLE", message: expect.stringContaining("npm install graphile-worker@0.17") };
 
-test("without graphile-worker everything but work for later works, and that says what to install", {
-  timeout: 30_000,
-}, async () => {
+test("without graphile-worker everything but work for later works, and that says what to install", async () => {
   const kit = openTestKit({ worker: {} });
   kit.define(skill);
   await kit.ready();

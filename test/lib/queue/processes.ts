@@ -61,5 +61,5 @@ export async function ended(kit: SkillsKit, id: string, limitMs = 30_000): Promi
 }
 
 export async function running(kit: SkillsKit, id: string): Promise<void> {
-  await until(async () => (await kit.executor.getExecution(id))?.status === "RUNNING", 30_000);
+  await until(async () => (await kit.executor.getExecution(id))?.status === "RUNNING");
 }

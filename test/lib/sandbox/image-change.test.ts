@@ -26,7 +26,7 @@ onEachEngine("an image that changes under its name", (engine) => {
       command: ["sh", "-c", "read -r line; if [ -x /bin/node ]; then echo 2; else echo 1; fi"],
       warm: 1,
     };
-    const isReady = () => eventually(() => sandbox.stats().slots.waiting === 1, 30_000);
+    const isReady = () => eventually(() => sandbox.stats().slots.waiting === 1);
     await sandbox.prepare(spec, "system", "id");
     expect(await isReady()).toBe(true);
     await engine.cli("tag", nodeImage, image);

@@ -22,7 +22,7 @@ onEachEngine("the sandbox of a kit", (engine) => {
       return { summary: stdout.trim() };
     });
     expect(await kit.executor.run("summarizeText@1.0.0", { text: "Long article body…" })).toEqual({ summary: "Long" });
-  }, 60_000);
+  });
 
   test("ends a container with its call: at the deadline, without the handler's help, and nothing is left when the kit is closed", async () => {
     const kit = openEngineKit(engine);
@@ -45,7 +45,7 @@ onEachEngine("the sandbox of a kit", (engine) => {
     expect(results).toEqual([{ aborted: true, killed: true }]);
     expect(await engine.containers(kit.owner)).toEqual([]);
     await expect(kit.sandbox.run(shellImage, ["true"])).rejects.toMatchObject({ code: "SHUTTING_DOWN" });
-  }, 60_000);
+  });
 
   test("refuses images that are not allowed", async () => {
     const kit = openEngineKit(engine, { images: [nodeImage] });

@@ -37,12 +37,13 @@ onEachEngine("how a run ended", (engine) => {
   });
 
   test("the start is not the program's time", async () => {
-    const result = await engine.shared.run(shellImage, ["sleep", "2"], {}, { timeoutMs: 5000 });
+    const begunAtMs = performance.now();
+    const result = await engine.shared.run(shellImage, ["sleep", "2"]);
+    const tookMs = performance.now() - begunAtMs;
     expect(result).toMatchObject({ exitCode: 0, timedOut: false });
     expect(result.startupMs).toBeGreaterThan(0);
-    // The engine may tell of the start a moment later.
-    expect(result.durationMs).toBeGreaterThan(1000);
-    expect(result.durationMs).toBeLessThan(5000);
+    expect(result.durationMs).toBeGreaterThan(0);
+    expect(result.durationMs + (result.startupMs ?? 0)).toBeLessThanOrEqual(tookMs);
   });
 
   test("a container that does not start in time is an error of the start", async () => {
@@ -113,9 +114,11 @@ test("durations come from our own clock", async () => {
     inspect: `echo '{"Status":"exited","Running":false,"ExitCode":3,"StartedAt":"2001-01-01T00:00:00Z","FinishedAt":"2031-01-01T00:00:00Z"}'`,
   });
   const sandbox = createSandbox({ runtime: "docker", allowUnenforcedLimits: true, owner: "stub", environment: stub.environment });
+  const begunAtMs = performance.now();
   const result = await sandbox.run("any", ["x"]);
   expect(result.exitCode).toBe(3);
-  expect(result.durationMs).toBeGreaterThan(200);
-  expect(result.durationMs).toBeLessThan(10_000);
+  // The engine's times would make it thirty years.
+  expect(result.durationMs).toBeGreaterThan(0);
+  expect(result.durationMs).toBeLessThanOrEqual(performance.now() - begunAtMs);
   await sandbox.close();
 });

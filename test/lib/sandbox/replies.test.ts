@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ContainerSpec } from "../../../lib/types.js";
 import { eventually, nodeImage, onEachEngine, shellImage } from "../../engines/engines.js";
 
-const call = { owner: "system", timeoutMs: 10_000 };
+const call = { owner: "system", timeoutMs: 30_000 };
 const shell = (script: string, more: Partial<ContainerSpec> = {}): ContainerSpec => ({
   image: shellImage,
   command: ["sh", "-c", script],

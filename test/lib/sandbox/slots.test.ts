@@ -1,17 +1,18 @@
+import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../../lib/sandbox/sandbox.js";
 import type { ContainerSpec } from "../../../lib/types.js";
 import { eventually, onEachEngine, ownerHash, shellImage } from "../../engines/engines.js";
 import { createStubSandbox } from "../../engines/stub-engine.js";
 
-const call = { owner: "system", timeoutMs: 10_000 };
+const call = { owner: "system", timeoutMs: 30_000 };
 const echo: ContainerSpec = {
   image: shellImage,
   command: ["sh", "-c", 'read -r line; echo "$line"; cat /proc/sys/kernel/random/uuid > /tmp/x; ls /tmp | wc -l >&2'],
   warm: 1,
 };
 
-const isReady = (sandbox: Sandbox, count = 1) => eventually(() => sandbox.stats().slots.waiting === count, 20_000);
+const isReady = (sandbox: Sandbox, count = 1) => eventually(() => sandbox.stats().slots.waiting === count);
 
 onEachEngine("slots", (engine) => {
   test("a second call is served by a container that was started ahead, with default settings", async () => {
@@ -109,10 +110,21 @@ onEachEngine("slots", (engine) => {
   });
 
   test("output before the input is not part of the answer", async () => {
-    const sandbox = engine.sandbox();
-    const spec: ContainerSpec = { ...echo, command: ["sh", "-c", 'echo early; echo early >&2; read -r line; echo "$line"'] };
+    const owner = `${engine.name} early ${process.pid}`;
+    const sandbox = engine.sandbox({ owner });
+    const command = ["sh", "-c", 'echo early; echo early >&2; touch /tmp/said; read -r line; echo "$line"'];
+    const spec: ContainerSpec = { ...echo, command };
     await sandbox.prepare(spec, "system");
     expect(await isReady(sandbox)).toBe(true);
+    const hasSaid = (name: string) =>
+      engine.cli("exec", name, "test", "-e", "/tmp/said").then(
+        () => true,
+        () => false,
+      );
+    expect(await eventually(async () => (await Promise.all((await engine.containers(owner)).map(hasSaid))).includes(true))).toBe(
+      true,
+    );
+    // The way through the engine.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const reply = await sandbox.serve(spec, { a: 1 }, call);
     expect(reply).toMatchObject({ output: { a: 1 }, result: { servedFrom: "warm", stderr: "" } });
@@ -121,11 +133,14 @@ onEachEngine("slots", (engine) => {
   test("an image whose program ends at once does not spin, and calls are served cold", async () => {
     const sandbox = engine.sandbox();
     const spec: ContainerSpec = { ...echo, command: ["sh", "-c", "echo 1"] };
+    const begunAtMs = performance.now();
     await sandbox.prepare(spec, "system");
-    expect(await eventually(() => sandbox.stats().slots.idleDeaths >= 2, 20_000)).toBe(true);
-    const before = sandbox.stats().slots.idleDeaths;
+    expect(await eventually(() => sandbox.stats().slots.idleDeaths >= 2)).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 1500));
-    expect(sandbox.stats().slots.idleDeaths - before).toBeLessThanOrEqual(2);
+    const { idleDeaths } = sandbox.stats().slots;
+    // The pauses are half a second, one, two, and so on: each death beyond the first needs twice the time.
+    const pauses = Math.floor(Math.log2((performance.now() - begunAtMs) / 500 + 1));
+    expect(idleDeaths).toBeLessThanOrEqual(1 + pauses);
     expect((await sandbox.serve(spec, {}, call)).output).toBe(1);
   });
 
@@ -133,7 +148,7 @@ onEachEngine("slots", (engine) => {
     const sandbox = engine.sandbox();
     const spec: ContainerSpec = { ...echo, command: ["yes"], maxOutputBytes: 1000 };
     await sandbox.prepare(spec, "system");
-    expect(await eventually(() => sandbox.stats().slots.idleDeaths >= 1, 20_000)).toBe(true);
+    expect(await eventually(() => sandbox.stats().slots.idleDeaths >= 1)).toBe(true);
   });
 
   test("closing ends all slots, and starts none any more", async () => {
@@ -156,28 +171,26 @@ const onStub = (options = {}, work = "") =>
   );
 const spec = (name: string): ContainerSpec => ({ image: "any", command: [name], warm: 2 });
 
-test("slots of all skills together stay under their cap, and those used longest ago give way", { timeout: 40_000 }, async () => {
+test("slots of all skills together stay under their cap, and those used longest ago give way", async () => {
   const { sandbox } = await onStub({ maxSlots: 3 });
   await sandbox.prepare(spec("a"), "system");
   expect(await isReady(sandbox, 2)).toBe(true);
   await sandbox.prepare(spec("b"), "system");
-  expect(await eventually(() => sandbox.stats().slots.waiting === 3, 20_000)).toBe(true);
+  expect(await eventually(() => sandbox.stats().slots.waiting === 3)).toBe(true);
   expect(sandbox.stats().slots.evicted).toBe(1);
   await sandbox.close({ graceMs: 0 });
 });
 
-test("an idle slot ends after its limit", { timeout: 40_000 }, async () => {
-  const { sandbox } = await onStub({ slotIdleMs: 500 });
+test("an idle slot ends after its limit", async () => {
+  const { sandbox, calls } = await onStub({ slotIdleMs: 500 });
   await sandbox.prepare({ ...spec("a"), warm: 1 }, "system");
-  expect(await isReady(sandbox)).toBe(true);
-  expect(await isReady(sandbox, 0)).toBe(true);
-  expect(sandbox.stats().slots.idleDeaths).toBe(0);
+  // Nothing else ends a slot that nobody asks for. How long it waits is too short to be seen for sure.
+  expect(await eventually(async () => (await calls()).some((line) => line.startsWith("kill")))).toBe(true);
+  expect(sandbox.stats().slots).toMatchObject({ waiting: 0, starting: 0, idleDeaths: 0 });
   await sandbox.close({ graceMs: 0 });
 });
 
-test("a call that is cancelled before it begins takes no slot, and two calls never get the same one", {
-  timeout: 40_000,
-}, async () => {
+test("a call that is cancelled before it begins takes no slot, and two calls never get the same one", async () => {
   const { sandbox } = await onStub();
   const one = { ...spec("a"), warm: 1 };
   await sandbox.prepare(one, "system");
@@ -190,13 +203,14 @@ test("a call that is cancelled before it begins takes no slot, and two calls nev
   await sandbox.close({ graceMs: 0 });
 });
 
-test("containers that were started ahead count among those that run at once", { timeout: 40_000 }, async () => {
-  const { sandbox } = await onStub({ maxConcurrent: 1 }, "sleep 1;");
+test("containers that were started ahead count among those that run at once", async () => {
+  const { sandbox, folder } = await onStub({ maxConcurrent: 1 }, 'until [ -e "$FOLDER/go" ]; do sleep 0.05; done;');
   await sandbox.prepare(spec("a"), "system");
   expect(await isReady(sandbox, 2)).toBe(true);
   const replies = [sandbox.serve(spec("a"), 1, call), sandbox.serve(spec("a"), 2, call)];
-  expect(await eventually(() => sandbox.stats().queued === 1, 5_000)).toBe(true);
+  expect(await eventually(() => sandbox.stats().queued === 1)).toBe(true);
   expect(sandbox.stats().running).toBe(1);
+  await writeFile(`${folder}/go`, "");
   expect(await Promise.all(replies)).toMatchObject([
     { output: 1, result: { servedFrom: "warm" } },
     { output: 2, result: { servedFrom: "warm" } },

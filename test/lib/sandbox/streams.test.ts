@@ -43,7 +43,7 @@ onEachEngine("streams", (engine) => {
     expect(stdout).toBe("€");
   });
 
-  test("a program that does not read 100 MB of input does no harm", { timeout: 60_000 }, async () => {
+  test("a program that does not read 100 MB of input does no harm", async () => {
     const result = await engine.shared.run(shellImage, ["true"], {}, { stdin: Buffer.alloc(100_000_000) });
     expect(result).toMatchObject({ exitCode: 0, stdout: "" });
   });

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { findExecution } from "../../../lib/store/executions.js";
@@ -24,15 +23,15 @@ async function newConfig(): Promise<StoreConfig> {
   return { database: join(await temporaryFolder(), "skills.db"), durability: "process" };
 }
 
-test("while another process holds the lock the event loop goes on, the audit hears it at once, a write waits", {
-  timeout: 60_000,
-}, async () => {
+test("while another process holds the lock the event loop goes on, the audit hears it at once, a write waits", async () => {
   const config = await newConfig();
   const store = await openStore(config);
   const child = await startChild("lock.ts", [config.database]);
 
-  const loop = monitorEventLoopDelay({ resolution: 10 });
-  loop.enable();
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns++;
+  }, 10);
   const error = thrownBy(() => store.upsertExecutions([executionRow()]));
   expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", retryAfterMs: expect.any(Number) });
   let written = false;
@@ -48,8 +47,9 @@ test("while another process holds the lock the event loop goes on, the audit hea
   await other.close();
   child.open();
   expect(await write).toBe(1);
-  loop.disable();
-  expect(loop.max / 1e6).toBeLessThan(500);
+  clearInterval(timer);
+  // A driver that waits for the lock itself would block for its whole busy time, and leave a turn or two.
+  expect(turns).toBeGreaterThan(10);
 
   expect(await store.upsertExecutions([executionRow()])).toEqual([]);
   expect(await store.read(findExecution(executionRow().id))).toEqual(executionRow());
@@ -57,9 +57,7 @@ test("while another process holds the lock the event loop goes on, the audit hea
   expect((await child.end).code).toBe(0);
 });
 
-test("a lock that stays makes a write and the opening of a new file give up, and both work when it is gone", {
-  timeout: 60_000,
-}, async () => {
+test("a lock that stays makes a write and the opening of a new file give up, and both work when it is gone", async () => {
   const config = await newConfig();
   const fresh = await newConfig();
   const store = await openStore(config);

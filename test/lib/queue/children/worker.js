@@ -14,7 +14,7 @@ kit.define({
   handler: async ({ n }, context) => {
     note(`count ${n}`);
     context.progress(0.5, "half");
-    await new Promise((resolve) => setTimeout(resolve, Number(n) % 3));
+    await new Promise((resolve) => setTimeout(resolve, Number(process.env["COUNT_MS"] ?? Number(n) % 3)));
     return n;
   },
 });

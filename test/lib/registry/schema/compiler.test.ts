@@ -182,15 +182,14 @@ describe("a registrant's schema that can stop the server is refused with its poi
     expect(refusal(schema)).toContainEqual(refuses(pointer, message)[0]);
   });
 
-  test("definitions that double at every reference are counted as often as they apply, in no time", () => {
+  test("definitions that double at every reference are counted as often as they apply, without counting each", () => {
     const doubling: Record<string, SchemaObject> = { a0: { type: "string" } };
     for (let index = 1; index < 40; index++)
       doubling[`a${index}`] = { allOf: [{ $ref: `#/$defs/a${index - 1}` }, { $ref: `#/$defs/a${index - 1}` }] };
-    const startedAt = performance.now();
+    // One by one they are 2 to the power of 39.
     expect(refusal({ $ref: "#/$defs/a39", $defs: doubling })).toEqual([
       expect.objectContaining({ message: expect.stringMatching(/64 levels/) }),
     ]);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   test("what the bounds allow is taken", () => {
@@ -282,11 +281,20 @@ describe("a value is checked", () => {
 
   test("without blocking the event loop for long, whatever the pattern and the text", () => {
     const validate = linear({ type: "array", items: { not: { pattern: "^(?:[ab]*a[ab]{900})$" } } });
-    const startedAt = performance.now();
-    expect(validate(Array.from({ length: 200 }, () => "ab".repeat(500)))).toEqual([
-      { pointer: "", message: expect.stringContaining("too large for the patterns") },
-    ]);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    const givenUp = [{ pointer: "", message: expect.stringContaining("too large for the patterns") }];
+    /** The best of three. */
+    const tookMs = (length: number) => {
+      const texts = Array.from({ length }, () => "ab".repeat(500));
+      const times = Array.from({ length: 3 }, () => {
+        const startedAtMs = performance.now();
+        expect(validate(texts)).toEqual(givenUp);
+        return performance.now() - startedAtMs;
+      });
+      return Math.min(...times);
+    };
+    // However much there is, it is given up after the same work.
+    const ofFewMs = tookMs(200);
+    expect(tookMs(4_000)).toBeLessThan(10 * ofFewMs);
     expect(validate(["b"])).toEqual([]);
   });
 });
