@@ -1,7 +1,7 @@
 import { type Fault, SkillError } from "../errors.js";
 import type { ParsedReference } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
-import type { MaybePromise, SkillHead } from "../types.js";
+import type { MaybePromise, Skill, SkillHead } from "../types.js";
 import type { Handlers, InputParser, ParsedInput, RegisteredHandler } from "./handlers.js";
 import type { JsonCheck } from "./json.js";
 import { toFailure } from "./outcome.js";
@@ -33,19 +33,42 @@ export function findRunnable(
 }
 
 function runnableOf(registry: SkillRegistry, head: SkillHead, chain: readonly string[]): MaybePromise<RunnableSkill> {
+  checkSwitches(registry, head);
+  if (chain.length >= MAX_DEPTH) {
+    throw new SkillError(
+      "DEPTH_EXCEEDED",
+      `Skills may call each other ${MAX_DEPTH} deep; the chain is ${[...chain, nameOf(head)].join(" > ")}.`,
+    );
+  }
+  return registry.runnable(head);
+}
+
+function checkSwitches(registry: SkillRegistry, head: SkillHead): undefined {
   if (!registry.skillsEnabled) {
     const message = "Skills are switched off for this server (settings.skillsEnabled is false).";
     throw new SkillError("SKILLS_DISABLED", message, { retryAfterMs: SWITCHED_OFF_RETRY_AFTER_MS });
   }
-  const name = `${head.name}@${head.version}`;
-  if (head.mode === "off") throw new SkillError("SKILL_OFF", `${name} is switched off (its mode is "off").`);
-  if (chain.length >= MAX_DEPTH) {
-    throw new SkillError(
-      "DEPTH_EXCEEDED",
-      `Skills may call each other ${MAX_DEPTH} deep; the chain is ${[...chain, name].join(" > ")}.`,
-    );
-  }
-  return registry.runnable(head);
+  if (head.mode === "off") throw new SkillError("SKILL_OFF", `${nameOf(head)} is switched off (its mode is "off").`);
+}
+
+/**
+ * Sees that the version which was found when a call began may still be run, as fresh as that was; for calls that have waited since. Nothing to
+ * wait for while the catalogue is fresh.
+ * @throws SKILLS_DISABLED SKILL_NOT_FOUND SKILL_DISABLED SKILL_OFF STORE_UNAVAILABLE
+ */
+export function checkStillRunnable(registry: SkillRegistry, skill: Skill): MaybePromise<undefined> {
+  const head = registry.resolve({ name: skill.name, range: skill.version }, skill.apiKeyId);
+  return head instanceof Promise ? head.then((found) => checkSame(registry, found, skill)) : checkSame(registry, head, skill);
+}
+
+/** An owner whose last version of a name was removed sees the one of `system` that has the same version. */
+function checkSame(registry: SkillRegistry, head: SkillHead, skill: Skill): undefined {
+  if (head.id !== skill.id) throw new SkillError("SKILL_NOT_FOUND", `There is no skill ${nameOf(skill)} any more.`);
+  checkSwitches(registry, head);
+}
+
+function nameOf({ name, version }: Pick<SkillHead, "name" | "version">): string {
+  return `${name}@${version}`;
 }
 
 /**

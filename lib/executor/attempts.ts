@@ -17,6 +17,10 @@ export interface Work {
   readonly deadline: Deadline;
   /** Starts the handler; `attempt` is 1 for the first. */
   start(attempt: number): unknown;
+  /** Throws when the skill may not be started any more; asked before each attempt but the first. */
+  checkAgain(): MaybePromise<void> | undefined;
+  /** Told why it may not. */
+  onRefused(thrown: unknown): void;
   validateOutput(output: unknown): readonly Fault[];
   /** The outcome of a handler that threw. Default `toFailure`. */
   readonly toFailure?: ((thrown: unknown) => Failure) | undefined;
@@ -37,7 +41,8 @@ type Ended = Pick<AttemptsResult, "outcome" | "ended">;
 
 /**
  * Runs the handler, again while it fails and the policy allows, until the signal aborts. A handler that ignores the signal is not waited for.
- * Invalid output, meant 4xx answers, refusals of skills it calls, and cancellations are never tried again.
+ * Invalid output, meant 4xx answers, refusals of skills it calls, and cancellations are never tried again. Where the skill was switched off in the
+ * meantime the failed attempt was the last one, and its outcome is that of the call: DENIED is for what never ran.
  */
 export async function runAttempts(work: Work): Promise<AttemptsResult> {
   for (let attempt = 1; ; attempt++) {
@@ -46,8 +51,8 @@ export async function runAttempts(work: Work): Promise<AttemptsResult> {
     const once = runOnce(work, attempt);
     const { outcome, ended } = once instanceof Promise ? await once : once;
     if (outcome.status === "SUCCESS" || !mayTryAgain(outcome, attempt, work)) return { outcome, attempts: attempt, ended };
-    const aborted = await waitBefore(attempt, work);
-    if (aborted !== undefined) return { outcome: aborted, attempts: attempt, ended };
+    const end = (await waitBefore(attempt, work)) ?? (await checkBefore(outcome, work));
+    if (end !== undefined) return { outcome: end, attempts: attempt, ended };
   }
 }
 
@@ -139,6 +144,19 @@ async function waitBefore(attempt: number, work: Work): Promise<Failure | undefi
     return undefined;
   } catch {
     return toAborted(work.deadline.signal.reason);
+  }
+}
+
+/** Gives how the call ends when no further attempt may start. */
+async function checkBefore(failed: Failure, work: Work): Promise<Failure | undefined> {
+  try {
+    const checking = work.checkAgain();
+    if (checking !== undefined) await work.deadline.race(checking);
+    return undefined;
+  } catch (thrown) {
+    if (work.deadline.reason !== undefined) return toAborted(work.deadline.reason);
+    work.onRefused(thrown);
+    return failed;
   }
 }
 

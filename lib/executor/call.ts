@@ -3,7 +3,7 @@ import type { ReferenceLike } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
 import type { CallTelemetry, CallWatch } from "../telemetry/call-watch.js";
 import type { HandlerContext, Logger, SkillExecution } from "../types.js";
-import { type Admitted, admit, findRunnable, parseInput } from "./admission.js";
+import { type Admitted, admit, checkStillRunnable, findRunnable, parseInput } from "./admission.js";
 import { type AttemptsResult, runAttempts } from "./attempts.js";
 import { type CallEnd, CallRow, type RowRooms } from "./call-row.js";
 import type { Caller } from "./caller.js";
@@ -227,6 +227,9 @@ class Call implements StartedWork {
       this.#request.onAdmitted?.(this.#id);
       const taken = this.#rooms.limits.takePlace(skill, deadline);
       if (taken !== undefined) place.release = await this.#waitForPlace(taken);
+      const hasWaited = admission instanceof Promise || taken !== undefined;
+      const checking = hasWaited ? checkStillRunnable(this.#rooms.registry, skill) : undefined;
+      if (checking !== undefined) await deadline.race(checking);
       const end = await this.#runGuarded(admitted, deadline, place);
       return await this.#finish(end, this.#row.requestHash);
     } catch (error) {
@@ -291,6 +294,11 @@ class Call implements StartedWork {
       deadline,
       validateOutput: runnable.validateOutput,
       ...(handler.isContainer && { toFailure: toContainerFailure, graceMs: containerGraceMs }),
+      checkAgain: () => checkStillRunnable(this.#rooms.registry, skill),
+      onRefused: (error) => {
+        const fields = { executionId: this.#id, requestId: running.requestId, skill: name, err: error };
+        logger.warn(fields, "a call that failed was not tried again: its skill may not run any more");
+      },
       start: watch === undefined ? start : (attempt) => watch.within(() => start(attempt)),
       onLateEnd: (thrown) => {
         const fields = {

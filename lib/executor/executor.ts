@@ -122,7 +122,9 @@ export class SkillExecutor {
   }
 
   /**
-   * Runs a skill and returns its execution. A handler that fails does not throw: look at `status`.
+   * Runs a skill and returns its execution. A handler that fails does not throw: look at `status`. A version that is disabled, switched off or
+   * removed while the call waits for a place is refused as it would be at the beginning; one that failed meanwhile is not tried again, and the
+   * call ends as that attempt did.
    * @throws the refusals (INVALID_REFERENCE SKILL_NOT_FOUND SKILL_DISABLED SKILL_OFF SKILLS_DISABLED INVALID_INPUT HANDLER_NOT_FOUND
    *   DEPTH_EXCEEDED SKILL_BUSY CIRCUIT_OPEN STORED_SKILL_INVALID IDEMPOTENCY_MISMATCH IDEMPOTENCY_IN_PROGRESS ANSWER_NOT_STORED), each
    *   with a row of status DENIED; AUDIT_UNAVAILABLE STORE_UNAVAILABLE SHUTTING_DOWN INVALID_OPTION without one

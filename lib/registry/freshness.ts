@@ -74,10 +74,9 @@ export class CatalogueCopy {
    */
   ensureFresh(): MaybePromise<void> | undefined {
     const now = this.#now();
-    if (now - this.#checkedAtMs < FRESH_MS) return this.#failure === undefined ? undefined : this.#checkAge();
-    const refreshing = this.#refresh(now);
-    if (refreshing === undefined) return this.#checkAge();
-    return now - this.#succeededAtMs <= MAX_AGE_MS ? undefined : refreshing.then(() => this.#checkAge());
+    const refreshing = now - this.#checkedAtMs < FRESH_MS ? this.#refreshing : this.#refresh(now);
+    if (now - this.#succeededAtMs <= MAX_AGE_MS) return undefined;
+    return refreshing === undefined ? this.#checkAge() : refreshing.then(() => this.#ensureRecent());
   }
 
   /** Sees what this process has just written. */
@@ -162,6 +161,11 @@ export class CatalogueCopy {
     catalogue.remove(row.id);
     if (head !== undefined)
       this.#logger.warn({ skillId: row.id, problem: head.problem }, "A stored skill was skipped: its row is damaged.");
+  }
+
+  /** An answer may come so late that it is old itself: when the process was stopped meanwhile, for one. */
+  #ensureRecent(): MaybePromise<void> | undefined {
+    return this.#failure === undefined ? this.ensureFresh() : this.#checkAge();
   }
 
   #checkAge(): undefined {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { gate, openTestKit, until } from "../../fixtures/kit.js";
+import { gate, openTestKit, type TestKit, until } from "../../fixtures/kit.js";
 
 const anything = { type: "object" } as const;
 
@@ -205,4 +205,118 @@ describe("a skill with a circuit breaker", () => {
       headers: { "Retry-After": "60" },
     });
   });
+});
+
+/** Each way to keep the version `switched@1.0.0` from running, and how a call that comes then is refused. */
+const ways: [string, (kit: TestKit) => Promise<unknown>, string][] = [
+  ["disabled", ({ registry }) => registry.setEnabled("switched", "1.0.0", false), "SKILL_DISABLED"],
+  ["switched off", ({ registry }) => registry.setMode("switched", "1.0.0", "off"), "SKILL_OFF"],
+  ["removed by force", ({ registry }) => registry.unregister("switched", "1.0.0", "system", { force: true }), "SKILL_NOT_FOUND"],
+  ["kept from running with all others", ({ registry }) => registry.setSkillsEnabled(false), "SKILLS_DISABLED"],
+];
+
+describe("a version that is switched off while a call waits for a place", () => {
+  const waiting = async (options: { apiKeyId?: string; breaker?: { failures: number } } = {}) => {
+    const kit = openTestKit();
+    const free = gate();
+    let starts = 0;
+    kit.define({
+      name: "switched",
+      schema: anything,
+      concurrency: { limit: 1, queue: 5 },
+      ...options,
+      handler: async () => {
+        starts++;
+        await free.promise;
+      },
+    });
+    const caller = { apiKeyId: options.apiKeyId ?? "default" };
+    const first = kit.executor.execute("switched@^1", {}, caller);
+    await until(() => starts === 1);
+    const others = [1, 2].map(() => kit.executor.execute("switched@^1", {}, caller));
+    return { kit, free, first, others: Promise.allSettled(others), starts: () => starts };
+  };
+
+  test.each(ways)("%s: the call is refused, and the one that ran goes on", async (_, change, code) => {
+    const { kit, free, first, others, starts } = await waiting();
+    await change(kit);
+    free.open();
+    expect(await first).toMatchObject({ status: "SUCCESS" });
+    // The second of them gets its place only when the first has given it back.
+    for (const { reason } of (await others) as PromiseRejectedResult[]) expect(reason).toMatchObject({ code });
+    expect(starts()).toBe(1);
+    const denied = await kit.executor.listExecutions({ status: "DENIED" });
+    expect(denied).toHaveLength(2);
+    for (const row of denied) expect(row).toMatchObject({ errorCode: code, skillVersion: "1.0.0", attempts: 0, input: null });
+  });
+
+  test("leaves its place and its circuit as they were", async () => {
+    const { kit, free, others, starts } = await waiting({ breaker: { failures: 1 } });
+    await kit.registry.setEnabled("switched", "1.0.0", false);
+    free.open();
+    await others;
+    await kit.registry.setEnabled("switched", "1.0.0", true);
+    expect(await kit.executor.execute("switched", {})).toMatchObject({ status: "SUCCESS" });
+    expect(starts()).toBe(2);
+  });
+
+  test("and on again does not matter", async () => {
+    const { kit, free, others } = await waiting();
+    await kit.registry.setEnabled("switched", "1.0.0", false);
+    await kit.registry.setEnabled("switched", "1.0.0", true);
+    free.open();
+    for (const { status } of await others) expect(status).toBe("fulfilled");
+  });
+
+  test("is not replaced by another owner's", async () => {
+    const { kit, free, others, starts } = await waiting({ apiKeyId: "k1" });
+    kit.define({ name: "switched", schema: anything, handler: () => "another" });
+    await kit.ready();
+    await kit.registry.unregister("switched", "1.0.0", "k1", { force: true });
+    free.open();
+    for (const { reason } of (await others) as PromiseRejectedResult[]) expect(reason).toMatchObject({ code: "SKILL_NOT_FOUND" });
+    expect(starts()).toBe(1);
+  });
+});
+
+test("a version that is disabled while an input is checked does not start", async () => {
+  const kit = openTestKit();
+  const [checks, checked] = [gate(), gate()];
+  let starts = 0;
+  const validate = async (value: unknown) => {
+    checks.open();
+    await checked.promise;
+    return { value };
+  };
+  kit.executor.registerParsedHandler("slow", {
+    run: () => starts++,
+    parseInput: async (sent) => ({ faults: undefined, ...(await validate(sent)) }),
+  });
+  await kit.registry.register({ name: "switched", schema: anything, handler: "slow" });
+  const call = kit.executor.execute("switched", {});
+  await checks.promise;
+  await kit.registry.setEnabled("switched", "1.0.0", false);
+  checked.open();
+  await expect(call).rejects.toMatchObject({ code: "SKILL_DISABLED" });
+  expect(starts).toBe(0);
+});
+
+test.each(ways)("a call whose version is %s is not tried again, and ends as its attempt did", async (_, change, code) => {
+  const kit = openTestKit();
+  let starts = 0;
+  kit.define({
+    name: "switched",
+    schema: anything,
+    retry: { limit: 5, backoffMs: 1 },
+    handler: async () => {
+      if (++starts === 2) await change(kit);
+      throw new Error(`no ${starts}`);
+    },
+  });
+  const execution = await kit.executor.execute("switched", {});
+  expect(execution).toMatchObject({ status: "ERROR", errorCode: "SKILL_FAILED", errorMessage: "no 2", attempts: 2 });
+  expect(starts).toBe(2);
+  expect(await kit.executor.getExecution(execution.id)).toMatchObject({ status: "ERROR", attempts: 2 });
+  const warnings = kit.logged.filter(({ level }) => level === "warn");
+  expect(warnings).toMatchObject([{ fields: { executionId: execution.id, skill: "switched@1.0.0", err: { code } } }]);
 });

@@ -114,6 +114,17 @@ describe("a worker that is stopped", { timeout }, () => {
 });
 
 describe("from another process", { timeout }, () => {
+  test("a version that is disabled after the work was enqueued does not run", async () => {
+    const { kit, effects, startWorker } = await openQueue();
+    await startWorker();
+    // The worker has seen the version as enabled.
+    await ended(kit, (await kit.executor.enqueue("count", { n: 1 })).id);
+    const { id } = await kit.executor.enqueue("count", { n: 2 }, {}, { runAt: new Date(Date.now() + 3_000) });
+    await kit.registry.setEnabled("count", "1.0.0", false);
+    expect(await ended(kit, id)).toMatchObject({ status: "DENIED", errorCode: "SKILL_DISABLED", attempts: 0 });
+    expect(effects().map((line) => line.split(" ").at(-1))).toEqual(["1"]);
+  });
+
   test("work that runs is cancelled, and its handler is told", async () => {
     const { kit, effects, startWorker } = await openQueue();
     await startWorker({ HANGS: "1" });

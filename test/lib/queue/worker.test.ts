@@ -132,6 +132,26 @@ describe("work whose skill is", () => {
     expect(calls()).toBe(0);
   });
 
+  test("switched off while it waits for a place ends as DENIED, and goes back into the queue when all skills are", async () => {
+    const kit = openWorkingKit();
+    const open = gate();
+    for (const name of ["narrow", "narrow-too"])
+      kit.define({ name, schema: object, concurrency: { limit: 1, queue: 5 }, handler: () => open.promise });
+    const enqueue = async (name: string) => (await kit.executor.enqueue(name, {})).id;
+    const isRunning = async (id: string) => (await kit.executor.getExecution(id))?.status === "RUNNING";
+    const first = [await enqueue("narrow"), await enqueue("narrow-too")];
+    for (const id of first) await until(() => isRunning(id));
+    const [denied, later] = [await enqueue("narrow"), await enqueue("narrow-too")];
+    // Taken by the worker: what waits for a place is RUNNING in the database.
+    for (const id of [denied, later]) await until(() => isRunning(id));
+    await kit.registry.setEnabled("narrow", "1.0.0", false);
+    await kit.registry.setSkillsEnabled(false);
+    open.open();
+    for (const id of first) expect(await ended(kit, id)).toMatchObject({ status: "SUCCESS" });
+    expect(await ended(kit, denied)).toMatchObject({ status: "DENIED", errorCode: "SKILL_DISABLED", attempts: 0 });
+    await until(async () => (await kit.executor.getExecution(later))?.status === "QUEUED");
+  });
+
   test("replaced by one that takes other input ends as DENIED when it does not match", async () => {
     const { kit, id } = await waiting();
     const schema = { type: "object", required: ["n"] } as const;

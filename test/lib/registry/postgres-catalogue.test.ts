@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SkillRegistry } from "../../../lib/registry/registry.js";
 import { openStore } from "../../../lib/store/open.js";
+import type { Store } from "../../../lib/store/store.js";
 import type { SkillHead } from "../../../lib/types.js";
 import { applicationName, connectBeside, newPostgresDatabase } from "../../fixtures/database.js";
-import { openTestKit, recordingLogger, until } from "../../fixtures/kit.js";
+import { gate, openTestKit, recordingLogger, until } from "../../fixtures/kit.js";
 
 const definition = { name: "echo", schema: { type: "object" }, handler: (input: unknown) => input } as const;
 
@@ -28,7 +29,15 @@ const listeners = async (client: Awaited<ReturnType<typeof connectBeside>>, data
   return (await client.query(text, [applicationName(database)])).rows.map(({ pid }) => pid as number);
 };
 
-test("a change is told to another kit, which makes no call", async () => {
+/** Makes a change and takes it back, five changes in all, and waits each time until it is `seen`. */
+async function expectToldOf(change: (isOn: boolean) => Promise<unknown>, seen: () => boolean): Promise<void> {
+  for (const isOn of [false, true, false, true, false]) {
+    await change(isOn);
+    await until(() => seen() === isOn);
+  }
+}
+
+test("a change is told to another process, which makes no call", async () => {
   neverLookByYourself();
   const database = newPostgresDatabase();
   const kit = openTestKit({ database });
@@ -37,26 +46,36 @@ test("a change is told to another kit, which makes no call", async () => {
   const other = await openRegistry(database);
   const client = await connectBeside(database);
   await until(async () => (await listeners(client, database)).length === 2);
-  await kit.registry.setSkillsEnabled(false);
-  await until(() => !other.isEnabled());
+  await expectToldOf((isOn) => kit.registry.setSkillsEnabled(isOn), other.isEnabled);
   await expect(kit.executor.execute("echo", {})).rejects.toMatchObject({ code: "SKILLS_DISABLED" });
 });
 
-test("a version that one kit disables is refused by the other", async () => {
+test("a version that one kit disables is refused by another process, as soon as it is told", async () => {
+  neverLookByYourself();
   const database = newPostgresDatabase();
-  const [kit, other] = [openTestKit({ database }), openTestKit({ database })];
-  for (const each of [kit, other]) {
+  const [kit, calling] = [openTestKit({ database }), openTestKit({ database })];
+  for (const each of [kit, calling]) {
     each.define(definition);
     await each.ready();
   }
-  expect(await other.executor.execute("echo", {})).toMatchObject({ status: "SUCCESS" });
-  await kit.registry.setEnabled("echo", "1.0.0", false);
-  const code = () =>
-    other.executor.execute("echo", {}).then(
-      () => "",
-      (error: { code: string }) => error.code,
-    );
-  await until(async () => (await code()) === "SKILL_DISABLED");
+  // Its clock stands still: what it loaded stays fresh, so that no call finds the change by looking.
+  const { registry } = await openRegistry(database, () => 0);
+  const client = await connectBeside(database);
+  await until(async () => (await listeners(client, database)).length === 3);
+  const reference = registry.parse("echo");
+  const seen = () => {
+    try {
+      return (registry.resolve(reference, "default") as SkillHead).enabled;
+    } catch (error) {
+      expect(error).toMatchObject({ code: "SKILL_DISABLED" });
+      return false;
+    }
+  };
+  expect(await calling.executor.execute("echo", {})).toMatchObject({ status: "SUCCESS" });
+  await expectToldOf((isOn) => kit.registry.setEnabled("echo", "1.0.0", isOn), seen);
+  const isRefused = () =>
+    calling.executor.execute("echo", {}).catch((error: { code: string }) => error.code === "SKILL_DISABLED");
+  await until(async () => (await isRefused()) === true);
 });
 
 test("a listening connection that is ended is made again, and what changed meanwhile is seen", async () => {
@@ -107,6 +126,53 @@ test("a copy that was not checked for a minute, or an hour, is checked before it
   await store.close();
   clock.ms += 60_001;
   await expect((async () => registry.resolve(reference, "default"))()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+});
+
+test("all calls of a process that was idle for an hour wait for the check, not only the first", async () => {
+  const database = newPostgresDatabase();
+  const clock = { ms: 0 };
+  const { registry } = await openRegistry(database, () => clock.ms);
+  await registry.register({ name: "echo", schema: {}, handler: "echo" });
+  const client = await connectBeside(database);
+  await client.query("update skills set enabled = 0, revision = revision + 1");
+  await client.query("update catalogue set revision = revision + 1");
+  const reference = registry.parse("echo");
+  const call = async () => registry.resolve(reference, "default");
+  clock.ms += 3_600_000;
+  const calls = [call(), call()];
+  clock.ms += 500;
+  calls.push(call());
+  for (const { reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
+    expect(reason).toMatchObject({ code: "SKILL_DISABLED" });
+});
+
+test("a check whose answer took more than a minute is made again", async () => {
+  const database = newPostgresDatabase();
+  const clock = { ms: 0 };
+  const store = await openStore({ database, durability: "process" });
+  onTestFinished(() => store.close());
+  let late: Promise<void> | undefined;
+  const hasRead = gate();
+  const arriveLate = async <T>(answer: T) => {
+    if (late !== undefined) hasRead.open();
+    await late;
+    return answer;
+  };
+  const read: Store["read"] = async (operation) => arriveLate(await store.read(operation));
+  const slow: Store = { kind: "postgres", read, write: store.write.bind(store), upsertExecutions: () => [], close: () => {} };
+  const registry = new SkillRegistry({ store: slow, logger: recordingLogger([]), now: () => clock.ms });
+  await registry.open();
+  await registry.register({ name: "echo", schema: {}, handler: "echo" });
+  const beside = await openRegistry(database);
+  const answer = gate();
+  late = answer.promise;
+  clock.ms += 3_600_000;
+  const call = (async () => registry.resolve(registry.parse("echo"), "default"))();
+  await hasRead.promise;
+  await beside.registry.setEnabled("echo", "1.0.0", false);
+  clock.ms += 60_001;
+  answer.open();
+  await expect(call).rejects.toMatchObject({ code: "SKILL_DISABLED" });
 });
 
 test("registries in two schemas of one database do not see or wake each other", async () => {
