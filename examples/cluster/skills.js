@@ -18,7 +18,7 @@ export function defineSkills(kit) {
     handler: async ({ month, seconds = 3 }, context) => {
       for (let step = 1; step <= 10; step++) {
         await delay(seconds * 100, undefined, { signal: context.signal });
-        context.progress(step / 10);
+        context.progress(step / 10, `process ${process.pid}`);
       }
       return { month, pid: process.pid };
     },

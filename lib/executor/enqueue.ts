@@ -30,7 +30,8 @@ export interface EnqueueRequest {
 
 /**
  * Chooses the version, checks the input, and commits the execution together with its work.
- * @throws INVALID_OPTION; what refuses the call, once its DENIED row is committed; STORE_UNAVAILABLE
+ * @throws INVALID_OPTION; AUDIT_UNAVAILABLE; what refuses the call, once its DENIED row is committed; STORE_UNAVAILABLE without such a row: it
+ *   may have been enqueued
  */
 export async function enqueueCall(rooms: CallRooms, request: EnqueueRequest): Promise<SkillExecution<unknown>> {
   const { caller } = request;
@@ -38,11 +39,13 @@ export async function enqueueCall(rooms: CallRooms, request: EnqueueRequest): Pr
   if (caller.signal !== undefined)
     throw new SkillError("INVALID_OPTION", "Queued work takes no signal: executor.cancel(id) ends it.");
   const schedule = parseSchedule(request.options, Date.now());
+  // A database that is known to be away is not waited for.
+  rooms.audit.admit();
   const call = new Enqueueing(rooms, request, schedule);
   try {
     return await call.perform();
   } catch (error) {
-    if (error instanceof SkillError && !call.isAnswered) await call.deny(error);
+    if (error instanceof SkillError && error.code !== "STORE_UNAVAILABLE" && !call.isAnswered) await call.deny(error);
     throw error;
   }
 }

@@ -127,7 +127,7 @@ export class SkillExecutor {
    * call ends as that attempt did.
    * @throws the refusals (INVALID_REFERENCE SKILL_NOT_FOUND SKILL_DISABLED SKILL_OFF SKILLS_DISABLED INVALID_INPUT HANDLER_NOT_FOUND
    *   DEPTH_EXCEEDED SKILL_BUSY CIRCUIT_OPEN STORED_SKILL_INVALID IDEMPOTENCY_MISMATCH IDEMPOTENCY_IN_PROGRESS ANSWER_NOT_STORED), each
-   *   with a row of status DENIED; AUDIT_UNAVAILABLE STORE_UNAVAILABLE SHUTTING_DOWN INVALID_OPTION without one
+   *   with a row of status DENIED; AUDIT_UNAVAILABLE SHUTTING_DOWN INVALID_OPTION without one; STORE_UNAVAILABLE
    * @since 0.1.0
    */
   execute<Input, Output>(
@@ -184,7 +184,9 @@ export class SkillExecutor {
    * version is chosen and the input checked now; what is returned is committed and survives this process. With an `idempotencyKey` that an
    * earlier call used, it is that call's execution. Inside a handler it belongs to the same caller and session, but is no part of the call.
    * @throws what `execute()` throws before the handler starts, but for what only the process that runs it can tell (HANDLER_NOT_FOUND SKILL_BUSY
-   *   CIRCUIT_OPEN); INVALID_OPTION when the audit is off; STORE_DRIVER_UNAVAILABLE on PostgreSQL without the package graphile-worker
+   *   CIRCUIT_OPEN); INVALID_OPTION when the audit is off; STORE_DRIVER_UNAVAILABLE on PostgreSQL without the package graphile-worker;
+   *   AUDIT_UNAVAILABLE at once while the database is known to be away; STORE_UNAVAILABLE after about five seconds when it is not known yet, or
+   *   when its answer was lost: the work may be stored all the same. With an `idempotencyKey` it can be enqueued again, and is stored once
    * @since 0.1.0
    */
   enqueue<Input, Output>(

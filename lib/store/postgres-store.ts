@@ -87,6 +87,7 @@ export function createPostgresStore({ pool, createClient, description, jobs }: P
       client.release();
       return result;
     } catch (error) {
+      if (isMissing(error)) jobs.forget();
       client.release(faultOf(error) === "gone");
       throw error;
     }

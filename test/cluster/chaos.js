@@ -39,7 +39,8 @@ export async function makeChaos({ processes, database, random, progress, say }) 
       // Not while half of them are starting still: on a slow machine nothing else would be done any more.
       const ready = processes.places.filter(({ isReady }) => isReady);
       if (ready.length >= MIN_READY) {
-        const place = random.pick(ready);
+        const roleless = ready.filter(({ role }) => processes.killed[role] === 0);
+        const place = random.pick(roleless.length > 0 ? roleless : ready);
         say(`SIGKILL to a ${place.role}, process ${place.child?.pid}`);
         processes.kill(place);
       }

@@ -13,6 +13,9 @@ import { INNER } from "./kinds.js";
  * @property {number} queued what still waits in the queue's own table
  */
 
+const MIN_ACCEPTED = 0.75;
+/** Of fewer, all may have been cut. */
+const MIN_OF_KIND = 5;
 const UNFINISHED = ["QUEUED", "RUNNING"];
 
 /**
@@ -45,7 +48,27 @@ export function readEffects(file) {
  * @returns {string[]} what is wrong, a sentence each
  */
 export function findFaults(ledger) {
-  return [...faultsOfRows(ledger), ...faultsOfAccepted(ledger), ...faultsOfEffects(ledger)];
+  return [...faultsOfLoad(ledger), ...faultsOfRows(ledger), ...faultsOfAccepted(ledger), ...faultsOfEffects(ledger)];
+}
+
+/**
+ * Of a load of which next to nothing came through, everything else may hold.
+ *
+ * @param {Ledger} ledger
+ */
+function faultsOfLoad({ runs, rows }) {
+  const accepted = runs.filter(({ id }) => id !== undefined);
+  const faults = [];
+  if (accepted.length < MIN_ACCEPTED * runs.length) faults.push(`of ${runs.length} runs only ${accepted.length} were accepted`);
+  const ends = new Set(rows.map(({ skill_name, status }) => `${skill_name} ${status}`));
+  for (const kind of new Set(runs.map((run) => run.kind))) {
+    // The first of those is how it ends when nothing happens to it.
+    const [end] = kind.ends;
+    const count = accepted.filter((run) => run.kind === kind).length;
+    if (count >= MIN_OF_KIND && !ends.has(`${kind.name} ${end}`))
+      faults.push(`none of ${count} runs of ${kind.name} ended as ${end}`);
+  }
+  return faults;
 }
 
 /** @param {Ledger} ledger */
@@ -87,9 +110,7 @@ function faultsOfEffects({ runs, rows, effects }) {
   }
   for (const { id, skill_name, status } of rows) {
     const count = doneById.get(id) ?? 0;
-    // A program in a container leaves no line.
-    if (status === "SUCCESS" && count === 0 && skill_name !== "container")
-      faults.push(`execution ${id} of ${skill_name} is SUCCESS and was not done`);
+    if (status === "SUCCESS" && count === 0) faults.push(`execution ${id} of ${skill_name} is SUCCESS and was not done`);
     if (status === "DENIED" && count > 0) faults.push(`execution ${id} of ${skill_name} was refused, and done`);
   }
   return [...faults, ...faultsOfKeys(runs, rows), ...faultsOfNesting(rows)];

@@ -16,6 +16,12 @@ const STOP_LIMIT_MS = 30_000;
  * @property {string | undefined} url of a web process that listens
  * @property {boolean} isReady
  * @property {boolean} isKilled whether the process that ends is ours to blame
+ *
+ * @typedef {object} End of a process that nobody ended
+ * @property {string} text
+ * @property {number} startedAtMs by the clock of `performance.now()`
+ * @property {number} endedAtMs
+ * @property {boolean} wasReady
  */
 
 /** Keeps three web processes and three workers running, as a supervisor on a server does. */
@@ -23,7 +29,7 @@ export class Processes {
   /** @type {Place[]} */
   places = [];
   killed = { web: 0, worker: 0 };
-  /** @type {string[]} */
+  /** @type {End[]} */
   endedBySelf = [];
   #isStopping = false;
   #folder;
@@ -102,6 +108,7 @@ export class Processes {
       env: { ...process.env, ...this.#environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    const startedAtMs = performance.now();
     Object.assign(place, { child, url: undefined, isReady: false, isKilled: false });
     child.stdout.setEncoding("utf8").on("data", (text) => {
       if (place.child !== child || place.role !== "web") return;
@@ -114,9 +121,11 @@ export class Processes {
       if (place.child === child && place.role === "worker" && said.includes("The worker is ready")) place.isReady = true;
     });
     child.once("exit", (code, signal) => {
+      const { isReady: wasReady } = place;
       Object.assign(place, { child: undefined, url: undefined, isReady: false });
       if (this.#isStopping) return;
-      if (!place.isKilled) this.endedBySelf.push(`a ${place.role} ended with ${signal ?? code}: ${said.trim().slice(-200)}`);
+      const text = `a ${place.role} ended by itself with ${signal ?? code}: ${said.trim().slice(-200)}`;
+      if (!place.isKilled) this.endedBySelf.push({ text, startedAtMs, endedAtMs: performance.now(), wasReady });
       setTimeout(() => !this.#isStopping && this.#spawn(place), START_AGAIN_MS);
     });
   }

@@ -87,10 +87,21 @@ async function test() {
   console.log(`\n${tabulate(ledger)}\n`);
   console.log(`SIGKILL to ${web} web processes and ${worker} workers; ${restarts} ${database.restartIs}`);
   console.log(`Ended by themselves, and started again: ${processes.endedBySelf.length}`);
-  for (const text of processes.endedBySelf) console.log(`  ${text}`);
-  if (web + worker === 0) faults.push("no process was killed");
-  if (!runs.some(({ id }) => id !== undefined)) faults.push("nothing was accepted");
+  for (const { text } of processes.endedBySelf) console.log(`  ${text}`);
+  if (web === 0) faults.push("no web process was killed");
+  if (worker === 0) faults.push("no worker was killed");
+  faults.push(...processes.endedBySelf.filter((end) => !mayEnd(end, database)).map(({ text }) => text));
   return [...faults, ...findFaults(ledger)];
+}
+
+/**
+ * Whether a process may end by itself: one that starts may, while the database is away.
+ *
+ * @param {import("./processes.js").End} end
+ * @param {import("./database.js").ClusterDatabase} database
+ */
+function mayEnd({ wasReady, startedAtMs, endedAtMs }, { away }) {
+  return !wasReady && away.some(({ fromMs, untilMs }) => startedAtMs <= untilMs && endedAtMs >= fromMs);
 }
 
 /** Waits until nothing runs or waits any more. @param {import("./database.js").ClusterDatabase} database */

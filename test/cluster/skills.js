@@ -1,5 +1,5 @@
 // The skills of the test, for web processes and for `express-skills worker --require`. What a handler does to the world is a line in a file,
-// appended in one write: `execution run name pid`.
+// appended in one write: `execution run name pid`. Of a container, that this process has begun with it.
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { INNER, kinds } from "./kinds.js";
@@ -12,13 +12,23 @@ const schema = /** @type {const} */ ({
   required: ["run", "ms"],
   additionalProperties: false,
 });
+/** The skill that is a container. */
+const CONTAINER = "container";
 const CONTAINER_TIMEOUT_MS = 60_000;
 
-/** @param {Pick<import("express-skills/core").SkillsKit, "define">} kit */
+/** @param {Pick<import("express-skills/core").SkillsKit, "define" | "executor">} kit */
 export function defineSkills(kit) {
   const { CLUSTER_EFFECTS: effects = "", CLUSTER_IMAGE: image = "" } = process.env;
+  /** @param {string} id @param {number} run @param {string} name */
+  const write = (id, run, name) => appendFileSync(effects, `${id} ${run} ${name} ${process.pid}\n`);
   /** @param {number} run @param {HandlerContext} context */
-  const note = (run, { executionId, skill }) => appendFileSync(effects, `${executionId} ${run} ${skill.name} ${process.pid}\n`);
+  const note = (run, { executionId, skill }) => write(executionId, run, skill.name);
+  kit.executor.events.watchAll({
+    onStatus({ value: { id, skillName, status, input } }) {
+      if (skillName === CONTAINER && status === "RUNNING" && kit.executor.isRunning(id)) write(id, Object(input).run, skillName);
+    },
+    onClose() {},
+  });
 
   kit.define({
     name: INNER,
@@ -31,7 +41,7 @@ export function defineSkills(kit) {
   for (const { name, idempotent, needsEngine } of kinds) {
     if (needsEngine && image === "") continue;
     const policy = { name, idempotent, schema, ...(needsEngine && { timeoutMs: CONTAINER_TIMEOUT_MS }) };
-    if (name === "container") kit.define({ ...policy, container: { image, command: ["cat"], memoryMb: 64 } });
+    if (name === CONTAINER) kit.define({ ...policy, container: { image, command: ["cat"], memoryMb: 64 } });
     else {
       const handler = handlers(image)[name];
       if (handler === undefined) throw new Error(`${name} has no handler`);

@@ -74,6 +74,22 @@ describe("the command line on PostgreSQL", { timeout }, () => {
     expect(await kit.executor.countExecutions()).toBe(0);
   });
 
+  test("works off the queue until SIGTERM, and ends what does not finish within --grace", async () => {
+    const { run, line, start, database } = onPostgres();
+    await run("migrate");
+    line.write("handlers.mjs", handlers);
+    const worker = start("worker", "--require", "./handlers.mjs", "--grace", "200");
+    await worker.printed("The worker is ready");
+    const kit = openTestKit({ database, worker: false });
+    const done = await kit.executor.enqueue("count", { n: 3 });
+    const endless = await kit.executor.enqueue("waits", {});
+    await until(async () => (await kit.executor.getExecution(done.id))?.status === "SUCCESS", 30_000);
+    await worker.printed("waiting");
+    worker.child.kill("SIGTERM");
+    expect((await worker.ended).code).toBe(0);
+    expect(await kit.executor.getExecution(endless.id)).toMatchObject({ status: "CANCELLED", errorCode: "SHUTTING_DOWN" });
+  });
+
   test("follows what begins and ends in another process, and serves the dashboard", async () => {
     const { start, database } = onPostgres();
     const kit = openTestKit({ database });

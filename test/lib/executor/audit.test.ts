@@ -132,7 +132,7 @@ describe("the audit", () => {
 });
 
 describe("while another process holds the database", () => {
-  test("a finished call waits for its row, new calls are refused before their handler, and all recovers by itself", async () => {
+  test("a finished call waits for its row, new calls and work for later are refused before anything is done, and all recovers by itself", async () => {
     const { kit, runs } = kitWith({ database: newImpatientDatabase() });
     await kit.executor.execute("echo", {});
     const lock = await lockDatabase(kit.file);
@@ -144,11 +144,17 @@ describe("while another process holds the database", () => {
       status: 503,
       headers: { "Retry-After": "1" },
     });
+    for (const idempotencyKey of [undefined, "key"])
+      await expect(kit.executor.enqueue("echo", {}, { idempotencyKey })).rejects.toMatchObject({
+        code: "AUDIT_UNAVAILABLE",
+        headers: { "Retry-After": "1" },
+      });
     expect(runs()).toBe(runsBefore);
     await lock.release();
     expect(await waiting).toMatchObject({ status: "SUCCESS" });
     expect(await kit.executor.execute("echo", { n: 3 })).toMatchObject({ status: "SUCCESS" });
     expect(await kit.executor.countExecutions({ status: "SUCCESS" })).toBe(3);
+    expect(await kit.executor.countExecutions()).toBe(3);
     expect(kit.logged.filter((line) => line.message.startsWith("the audit"))).toMatchObject([
       { level: "error" },
       { level: "info" },

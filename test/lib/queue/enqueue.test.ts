@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { SkillsKit } from "../../../lib/index.js";
 import { openStore } from "../../../lib/store/open.js";
@@ -11,6 +12,18 @@ async function queuedRows(file: string) {
   const store = await openStore({ database: file, durability: "process" });
   try {
     return await store.read(all(db.selectFrom("queued_work").selectAll()));
+  } finally {
+    await store.close();
+  }
+}
+
+/** What graphile-worker still has, on PostgreSQL. */
+async function countJobs(file: string): Promise<number> {
+  const store = await openStore({ database: file, durability: "process" });
+  try {
+    if (store.jobs === undefined) return 0;
+    const jobs = sql<{ id: string }>`${sql.id(store.jobs.schema, "_private_jobs")}`.as("jobs");
+    return (await store.read(all(db.selectFrom(jobs).select("id")))).length;
   } finally {
     await store.close();
   }
@@ -133,17 +146,22 @@ describe("work that is enqueued", () => {
     expect(await ended(kit, id)).toMatchObject({ status: "SUCCESS", output: 3, attempts: 3 });
   });
 
-  test("fails with the text of its error in the audit", async () => {
+  test("fails with the text of its error in the audit, and is not run again", async () => {
     const kit = openWorkingKit();
+    let calls = 0;
     kit.define({
       name: "fails",
       schema: object,
       handler: () => {
+        calls++;
         throw new Error("no such thing");
       },
     });
     const { id } = await kit.executor.enqueue("fails", {});
     expect(await ended(kit, id)).toMatchObject({ status: "ERROR", errorCode: "SKILL_FAILED", errorMessage: "no such thing" });
+    // A job that failed would be kept, to be run again.
+    await until(async () => (await queuedRows(kit.file)).length + (await countJobs(kit.file)) === 0);
+    expect(calls).toBe(1);
   });
 
   test("may call other skills, which are under it in the tree", async () => {

@@ -2,8 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import type { SkillsKit } from "../../../lib/index.js";
+import { openPostgres } from "../../../lib/store/postgres.js";
 import { jobSchemaOf } from "../../../lib/store/postgres-jobs.js";
-import { connectBeside } from "../../fixtures/database.js";
+import type { StoreJobs } from "../../../lib/store/store.js";
+import { connectBeside, newDatabase } from "../../fixtures/database.js";
 import { gate, openWorkingKit, type TestKit, until } from "../../fixtures/kit.js";
 import { ended } from "./processes.js";
 
@@ -69,6 +71,27 @@ test("a schema of jobs that was dropped is made again, with a job for all that w
   await client.query(`drop schema ${jobSchema} cascade`);
   expect(await ended(kit, id)).toMatchObject({ status: "SUCCESS" });
   expect(await echoOnce(kit)).toBe("SUCCESS");
+});
+
+test.each([
+  ["is not there", false],
+  ["was made for them", true],
+])("ten that start together, whose schema of jobs %s, make its tables once", { timeout }, async (_, isMade) => {
+  const database = newDatabase();
+  const open = async () => {
+    const store = await openPostgres({ database, durability: "process" });
+    onTestFinished(() => store.close());
+    return store.jobs as StoreJobs;
+  };
+  const all = await Promise.all(Array.from({ length: 10 }, open));
+  const [schema = ""] = all.map((jobs) => jobs.schema);
+  const client = await connectBeside(database);
+  if (isMade) await client.query(`create schema ${schema}`);
+  await Promise.all(all.map((jobs) => jobs.prepare()));
+  const { rows } = await client.query(`select count(*)::int as count, count(distinct id)::int as ids from ${schema}.migrations`);
+  expect(rows[0].count).toBeGreaterThan(0);
+  expect(rows[0].count).toBe(rows[0].ids);
+  await client.query(`select ${schema}.add_job('any')`);
 });
 
 test("a role that may not make schemas uses one that was made for it", { timeout }, async () => {

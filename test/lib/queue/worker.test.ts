@@ -59,7 +59,10 @@ describe("a worker", () => {
     });
     const container = { image: "alpine", command: ["true"] };
     await kit.registry.register({ name: "contained", schema: object, container });
+    kit.define({ name: "here", schema: object, handler: () => "here" });
     const { id } = await kit.executor.enqueue("contained", {});
+    const here = await kit.executor.enqueue("here", {});
+    expect(await ended(kit, here.id)).toMatchObject({ status: "SUCCESS" });
     await moments();
     expect(await kit.executor.getExecution(id)).toMatchObject({ status: "QUEUED" });
   });

@@ -4,11 +4,12 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { countExecutions, findExecution, listExecutions } from "../../../lib/store/executions.js";
 import { openStore } from "../../../lib/store/open.js";
 import { openPostgres } from "../../../lib/store/postgres.js";
+import { postgresFault } from "../../../lib/store/postgres-errors.js";
 import { db, run } from "../../../lib/store/query.js";
 import { findSkill, nextRevision, readRevision } from "../../../lib/store/skills.js";
 import { executionRow, idAt } from "../../contract/rows.js";
-import { applicationName, connectBeside, newPostgresDatabase } from "../../fixtures/database.js";
-import { until } from "../../fixtures/kit.js";
+import { applicationName, connectBeside, newDatabase, newPostgresDatabase } from "../../fixtures/database.js";
+import { openTestKit, until } from "../../fixtures/kit.js";
 import { lockDatabase } from "../../fixtures/lock.js";
 
 const at = (database: string) => ({ database, durability: "process" }) as const;
@@ -175,6 +176,52 @@ async function isWaiting(client: Awaited<ReturnType<typeof connectBeside>>, data
   const text = "select 1 from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'";
   return (await client.query(text, [applicationName(database)])).rowCount === 1;
 }
+
+test.each([
+  ["all connections are taken", "53300", "gone"],
+  ["the disk is full", "53100", "gone"],
+  ["an operator ends it", "57P01", "gone"],
+  ["the server starts", "57P03", "busy"],
+])("that %s (%s) can pass", (_, code, fault) => {
+  expect(postgresFault(Object.assign(new Error("refused"), { code }))).toBe(fault);
+});
+
+test("a kit whose role has no connection left refuses calls, and recovers by itself", async () => {
+  const database = newDatabase();
+  const client = await connectBeside(database);
+  const role = `few_${process.pid}`;
+  const schema = applicationName(database);
+  await client.query(`create role ${role} login password 'few' connection limit 2`);
+  await client.query(`grant all on schema ${schema} to ${role}; grant all on all tables in schema ${schema} to ${role}`);
+  const url = Object.assign(new URL(database), { username: role, password: "few" });
+  const kit = openTestKit({ database: url.href });
+  onTestFinished(async () => {
+    await kit.close({ graceMs: 0 });
+    const after = await connectBeside(database);
+    await after.query(`drop owned by ${role}; drop role ${role}`);
+  });
+  kit.define({ name: "any", schema: { type: "object" }, handler: () => 1 });
+  await kit.ready();
+  const connections = "select 1 from pg_stat_activity where usename = $1";
+  // One listens, and one is left for all others.
+  await until(async () => (await client.query(connections, [role])).rowCount === 2);
+  const reads = await Promise.allSettled(Array.from({ length: 4 }, () => kit.executor.countExecutions()));
+  for (const read of reads) if (read.status === "rejected") expect(read.reason).toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(new Set(reads.map(({ status }) => status))).toEqual(new Set(["fulfilled", "rejected"]));
+  expect(await kit.executor.execute("any", {})).toMatchObject({ status: "SUCCESS" });
+  await client.query(`alter role ${role} connection limit 0`);
+  await client.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", [role]);
+  const codes = new Set<string>();
+  await until(async () => {
+    await kit.executor.execute("any", {}).catch(({ code }) => codes.add(code));
+    return kit.executor.auditStats()?.failing === true;
+  });
+  await expect(kit.executor.execute("any", {})).rejects.toMatchObject({ code: "AUDIT_UNAVAILABLE" });
+  expect(await kit.registry.getSkill("any")).toMatchObject({ name: "any" });
+  await client.query(`alter role ${role} connection limit 2`);
+  await until(async () => (await kit.executor.execute("any", {}).catch(() => undefined))?.status === "SUCCESS");
+  expect([...codes].filter((code) => code !== "AUDIT_UNAVAILABLE")).toEqual([]);
+});
 
 test("transactions that deadlock are tried again", async () => {
   const { database, store } = await openNew();

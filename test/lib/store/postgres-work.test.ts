@@ -1,8 +1,10 @@
 import { sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
+import { enqueueWork } from "../../../lib/store/enqueue-work.js";
 import { openPostgres } from "../../../lib/store/postgres.js";
 import { all, db, run } from "../../../lib/store/query.js";
 import type { QueuedWorkRow } from "../../../lib/store/rows.js";
+import type { Operation } from "../../../lib/store/store.js";
 import { executionRow, skillRow } from "../../contract/rows.js";
 import { newPostgresDatabase } from "../../fixtures/database.js";
 
@@ -80,6 +82,22 @@ test("work under an idempotency key that is taken is not written, nor is its job
   expect((await rows()).work).toEqual([workOf("e1")]);
   const jobs = db.selectFrom(sql<{ key: string }>`${sql.id(store.jobs?.schema ?? "", "jobs")}`.as("jobs")).select("key");
   expect(await store.read(all(jobs))).toEqual([{ key: "e1" }]);
+});
+
+test("work whose job cannot be added is not written, whichever way it is; once the jobs have their tables again it is", async () => {
+  const { store, jobs, enqueue, rows } = await openQueue();
+  const enqueueUnderKey = () => enqueueWork(store, executionOf("e2", null), { ...workOf("e2"), job_key: "nightly" });
+  function* dropJobs(): Operation<void> {
+    yield sql`drop schema ${sql.id(jobs.schema)} cascade`.compile(db);
+  }
+  for (const attempt of [() => enqueue("e1"), enqueueUnderKey]) {
+    await store.write(dropJobs);
+    await expect(attempt()).rejects.toMatchObject({ code: "STORE_INVALID" });
+    expect(await rows()).toEqual({ executions: [], work: [] });
+    await jobs.prepare();
+  }
+  expect(await enqueue("e1")).toBe("done");
+  expect(await enqueueUnderKey()).toEqual({ end: "done" });
 });
 
 test("work whose execution has ended is not taken, and goes", async () => {
