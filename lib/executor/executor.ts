@@ -29,6 +29,7 @@ import { createContext, type NestedCalls } from "./context.js";
 import { MAX_TIMEOUT_MS, validateTimeoutMs } from "./deadline.js";
 import { enqueueCall } from "./enqueue.js";
 import { ExecutionEvents, type SharedTrace } from "./events.js";
+import { ExecutionFeed, type FeedWatcher } from "./feed.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
 import {
   type ExecutionTree,
@@ -99,6 +100,7 @@ export class SkillExecutor {
   readonly #enqueueing = new Set<string>();
   readonly #nested: NestedCalls;
   readonly #cancels: CancelWatch;
+  readonly #feed: ExecutionFeed;
   #rooms: CallRooms | undefined;
   #timeoutMs: number;
   /** Calls that no handler of this kit makes are refused. */
@@ -120,6 +122,7 @@ export class SkillExecutor {
       (id) => this.#running.get(id)?.deadline?.abort(cancelled()),
       config.logger,
     );
+    this.#feed = new ExecutionFeed(this.events, (id) => this.#running.has(id), config.logger);
     this.#nested = {
       run: (reference: ReferenceLike, input: unknown) => this.run(reference as string, input),
       execute: (reference: ReferenceLike, input: unknown) => this.execute(reference as string, input),
@@ -302,6 +305,17 @@ export class SkillExecutor {
     const trace = await (await this.#opened()).store.read(readTrace(id));
     if (trace !== undefined) this.events.absorb(id, JSON.parse(trace) as SharedTrace);
     return execution;
+  }
+
+  /**
+   * Tells the status changes of all executions of every process on the database, until the function that it returns is called: those of this
+   * process at once, those of others within about a second, as long as their clocks differ from this one's by no more than 30 s. What began
+   * and ended within that second is told once, as ended. Changes after it has resolved are told; those in the moment before may be.
+   * @throws STORE_UNAVAILABLE
+   * @since 0.1.0
+   */
+  async followExecutions(watcher: FeedWatcher): Promise<() => void> {
+    return this.#feed.follow((await this.#opened()).store, watcher);
   }
 
   /**
