@@ -217,11 +217,11 @@ export class SkillExecutor {
   }
 
   /**
-   * Does work that a worker of this kit has taken; `beforeEnd` is called before its end is committed. Gives why the work must be put back, or
+   * Does work that a worker of this kit has taken; `beforeEnd` is called before its end is committed, and that of each call made in it. Gives why the work must be put back, or
    * `undefined` when it has ended.
    * @throws AUDIT_UNAVAILABLE it has ended, and its row will say so later
    */
-  async performWork(work: QueuedWorkRow, beforeEnd: () => Promise<void>): Promise<SkillError | undefined> {
+  async performWork(work: QueuedWorkRow, beforeEnd: (executionId: string) => Promise<void>): Promise<SkillError | undefined> {
     const { id, created_at: createdAt, skill_owner: skillOwner } = work;
     this.#enqueueing.delete(id);
     const caller = {
@@ -243,6 +243,11 @@ export class SkillExecutor {
       if (error instanceof SkillError && error.code === "SHUTTING_DOWN") return error;
       throw error;
     }
+  }
+
+  /** The executions that run in this process as part of these: themselves, and the calls made in them. */
+  runningIn(rootIds: { has(id: string): boolean }): string[] {
+    return [...this.#running].flatMap(([id, { rootId }]) => (rootIds.has(rootId) ? [id] : []));
   }
 
   /** Ends work that a worker of this kit has taken: the server stops. */
