@@ -30,6 +30,7 @@ export type {
   StatusChange,
 } from "./executor/events.js";
 export type { StartedCall } from "./executor/executor.js";
+export type { FeedWatcher } from "./executor/feed.js";
 export type { ExecutionTree, ListExecutionsFilter } from "./executor/history.js";
 export type {
   DurationPercentiles,

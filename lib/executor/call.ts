@@ -42,6 +42,8 @@ export interface CallRooms extends RowRooms {
 
 /** A call that was admitted and has not ended. */
 export interface StartedWork {
+  /** Of the tree that it belongs to. */
+  readonly rootId: string;
   readonly deadline: Deadline | undefined;
   /** The execution as it would be stored now; `QUEUED` while it waits for its place. */
   snapshot(): SkillExecution<unknown>;
@@ -67,8 +69,8 @@ export interface TakenFacts {
   readonly createdAt: string;
   /** The owner of the version that was chosen when it was enqueued: the caller may have got own versions since. */
   readonly skillOwner: string;
-  /** Called before the end is committed, for what must be seen no later than that. Never rejects. */
-  beforeEnd(): Promise<void>;
+  /** Called before its end is committed, and that of each call made in it, for what must be seen no later. Never rejects. */
+  beforeEnd(executionId: string): Promise<void>;
 }
 
 export interface CallResult {
@@ -181,6 +183,10 @@ class Call implements StartedWork {
     const runnable = found instanceof Promise ? await found : found;
     this.#row.runnable = runnable;
     return this.#perform(runnable);
+  }
+
+  get rootId(): string {
+    return this.#parent()?.rootId ?? this.#id;
   }
 
   snapshot(): SkillExecution<unknown> {
@@ -314,17 +320,23 @@ class Call implements StartedWork {
 
   async #finish(end: CallEnd, requestHash: string | null): Promise<CallResult> {
     const { taken } = this.#request;
-    if (taken !== undefined) await this.#beforeEnd(taken, end.outcome, end.attempts);
+    if (taken !== undefined) this.#throwIfPutBack(end.outcome, end.attempts);
+    const storeTrace = this.#storeTrace;
+    if (storeTrace !== undefined) await storeTrace(this.#id);
     const error = end.outcome.error && ofExecution(end.outcome.error, this.#id);
     return { execution: await this.#row.finish(end, error, requestHash), error };
   }
 
   /** Queued work may wait for its place as long as it takes, and a server that stops leaves to others what has not begun or may run twice. */
-  async #beforeEnd(taken: TakenFacts, { error }: Outcome, attempts: number): Promise<void> {
+  #throwIfPutBack({ error }: Outcome, attempts: number): void {
     const isShutDown = error?.code === "SHUTTING_DOWN" && (attempts === 0 || this.#row.runnable?.skill.idempotent === true);
     this.isPutBack = isShutDown || (this.#isWaiting && error?.code === "SKILL_TIMEOUT");
     if (this.isPutBack) throw error;
-    await taken.beforeEnd();
+  }
+
+  /** Of queued work and the calls made in it. */
+  get #storeTrace(): ((executionId: string) => Promise<void>) | undefined {
+    return this.#request.taken?.beforeEnd ?? this.#parent()?.beforeEnd;
   }
 
   #timeoutMs(ofSkill: number | undefined): number {
@@ -352,12 +364,13 @@ class Call implements StartedWork {
     return {
       kit: this.#rooms.kit,
       executionId: this.#id,
-      rootId: this.#parent()?.rootId ?? this.#id,
+      rootId: this.rootId,
       apiKeyId: caller.apiKeyId,
       sessionId: caller.sessionId,
       requestId: caller.requestId,
       deadline,
       chain: [...(calling?.chain ?? []), skill],
+      beforeEnd: this.#storeTrace,
       onContainer: (trace) => this.#row.keep(trace),
       onContainerLines: (text) => this.#noteContainerLines(skill, text),
     };

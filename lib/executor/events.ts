@@ -107,10 +107,15 @@ export class ExecutionEvents {
     };
   }
 
-  /** Watches the status of every execution; returns what ends that. */
+  /** Watches the status of every execution of this process; returns what ends that. */
   watchAll(watcher: Omit<ExecutionWatcher, "onTrace">): () => void {
     this.#allWatchers.add(watcher);
     return () => this.#allWatchers.delete(watcher);
+  }
+
+  /** A number for an event that is told elsewhere. */
+  takeNumber(): number {
+    return ++this.#number;
   }
 
   trace(executionId: string): ExecutionTrace | undefined {

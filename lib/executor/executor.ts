@@ -29,6 +29,7 @@ import { createContext, type NestedCalls } from "./context.js";
 import { validateTimeoutMs } from "./deadline.js";
 import { enqueueCall } from "./enqueue.js";
 import { ExecutionEvents, type SharedTrace } from "./events.js";
+import { ExecutionFeed, type FeedWatcher } from "./feed.js";
 import { Gate } from "./gate.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
 import {
@@ -101,6 +102,7 @@ export class SkillExecutor {
   readonly #enqueueing = new Set<string>();
   readonly #nested: NestedCalls;
   readonly #cancels: CancelWatch;
+  readonly #feed: ExecutionFeed;
   #rooms: CallRooms | undefined;
   #timeoutMs: number;
 
@@ -115,6 +117,7 @@ export class SkillExecutor {
       (id) => this.#running.get(id)?.deadline?.abort(cancelled()),
       config.logger,
     );
+    this.#feed = new ExecutionFeed(this.events, (id) => this.#running.has(id), config.logger);
     this.#nested = {
       run: (reference: ReferenceLike, input: unknown) => this.run(reference as string, input),
       execute: (reference: ReferenceLike, input: unknown) => this.execute(reference as string, input),
@@ -213,11 +216,11 @@ export class SkillExecutor {
   }
 
   /**
-   * Does work that a worker of this kit has taken; `beforeEnd` is called before its end is committed. Gives why the work must be put back, or
+   * Does work that a worker of this kit has taken; `beforeEnd` is called before its end is committed, and that of each call made in it. Gives why the work must be put back, or
    * `undefined` when it has ended.
    * @throws AUDIT_UNAVAILABLE it has ended, and its row will say so later
    */
-  async performWork(work: QueuedWorkRow, beforeEnd: () => Promise<void>): Promise<SkillError | undefined> {
+  async performWork(work: QueuedWorkRow, beforeEnd: (executionId: string) => Promise<void>): Promise<SkillError | undefined> {
     const { id, created_at: createdAt, skill_owner: skillOwner } = work;
     this.#enqueueing.delete(id);
     const caller = {
@@ -239,6 +242,11 @@ export class SkillExecutor {
       if (error instanceof SkillError && error.code === "SHUTTING_DOWN") return error;
       throw error;
     }
+  }
+
+  /** The executions that run in this process as part of these: themselves, and the calls made in them. */
+  runningIn(rootIds: { has(id: string): boolean }): string[] {
+    return [...this.#running].flatMap(([id, { rootId }]) => (rootIds.has(rootId) ? [id] : []));
   }
 
   /** Ends work that a worker of this kit has taken: the server stops. */
@@ -301,6 +309,17 @@ export class SkillExecutor {
     const trace = await (await this.#opened()).store.read(readTrace(id));
     if (trace !== undefined) this.events.absorb(id, JSON.parse(trace) as SharedTrace);
     return execution;
+  }
+
+  /**
+   * Tells the status changes of all executions of every process on the database, until the function that it returns is called: those of this
+   * process at once, those of others within about a second, as long as their clocks differ from this one's by no more than 30 s. What began
+   * and ended within that second is told once, as ended. Changes after it has resolved are told; those in the moment before may be.
+   * @throws STORE_UNAVAILABLE
+   * @since 0.1.0
+   */
+  async followExecutions(watcher: FeedWatcher): Promise<() => void> {
+    return this.#feed.follow((await this.#opened()).store, watcher);
   }
 
   /**

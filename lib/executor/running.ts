@@ -14,6 +14,8 @@ export interface RunningCall {
   readonly deadline: Deadline;
   /** `name@version` of the first call and of each nested one, this one last. */
   readonly chain: readonly string[];
+  /** In queued work: stores what a call said, for other processes; called before its end is committed. Never rejects. */
+  readonly beforeEnd?: ((executionId: string) => Promise<void>) | undefined;
   /** Told what a container that did the call's work left behind. */
   readonly onContainer?: ((trace: ContainerTrace) => void) | undefined;
   /** Told lines that such a container writes to its standard error, while it does. */

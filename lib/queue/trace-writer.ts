@@ -7,7 +7,10 @@ import type { Logger } from "../types.js";
 const KEEP_MS = 10 * 60_000;
 const PRUNE_EVERY_MS = 60_000;
 
-/** Stores what queued work says while it runs, so that other processes can show it. Work that says nothing costs nothing. */
+/**
+ * Stores what queued work and the calls made in it say while they run, so that other processes can show it. What says nothing costs
+ * nothing.
+ */
 export class TraceWriter {
   readonly #store: Store;
   readonly #events: ExecutionEvents;
@@ -20,6 +23,13 @@ export class TraceWriter {
     this.#store = store;
     this.#events = events;
     this.#logger = logger;
+  }
+
+  /** The same for all executions that run: what was stored of others is forgotten. */
+  async writeRunning(executionIds: readonly string[]): Promise<void> {
+    const running = new Set(executionIds);
+    for (const id of this.#written.keys()) if (!running.has(id)) this.#written.delete(id);
+    await this.write(running);
   }
 
   /** Writes what is new of these executions. Never rejects. */
@@ -44,10 +54,5 @@ export class TraceWriter {
       for (const [id] of traces) this.#written.delete(id);
       this.#logger.debug({ err: error }, "what queued work said could not be stored; it is tried again");
     }
-  }
-
-  /** Told that an execution has ended here. */
-  forget(executionId: string): void {
-    this.#written.delete(executionId);
   }
 }

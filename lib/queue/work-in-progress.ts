@@ -32,7 +32,7 @@ export class WorkInProgress {
     this.#onRest = onRest;
     this.#traces = new TraceWriter(rooms.store, rooms.executor.events, rooms.logger);
     this.#timer = setInterval(() => {
-      void this.#traces.write(this.#running.keys());
+      if (this.#running.size > 0) void this.#traces.writeRunning(rooms.executor.runningIn(this.#running));
       void this.#putBackRest();
       if (this.#isFinished && this.#toPutBack.size === 0) clearInterval(this.#timer);
     }, TICK_MS).unref();
@@ -56,10 +56,7 @@ export class WorkInProgress {
 
   /** Has the executor do work that was taken. Never rejects. */
   perform(work: QueuedWorkRow): Promise<void> {
-    const done = this.#perform(work).finally(() => {
-      this.#running.delete(work.id);
-      this.#traces.forget(work.id);
-    });
+    const done = this.#perform(work).finally(() => this.#running.delete(work.id));
     this.#running.set(work.id, done);
     if (this.#isGraceOver) this.#rooms.executor.shutDownWork(work.id);
     return done;
@@ -85,7 +82,7 @@ export class WorkInProgress {
   async #perform(work: QueuedWorkRow): Promise<void> {
     const { executor, logger } = this.#rooms;
     try {
-      const refusal = await executor.performWork(work, () => this.#traces.write([work.id]));
+      const refusal = await executor.performWork(work, (id) => this.#traces.write([id]));
       if (refusal === undefined) this.#noteEnd(work.id);
       else await this.#putBack(work, refusal);
     } catch (error) {

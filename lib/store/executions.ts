@@ -70,7 +70,8 @@ export interface ExecutionPage {
 
 type DataColumn = "input" | "output" | "log";
 
-const columnsWithoutData = executionColumns.filter(
+/** What lists read. */
+export const columnsWithoutData = executionColumns.filter(
   (column): column is Exclude<(typeof executionColumns)[number], DataColumn> => !["input", "output", "log"].includes(column),
 );
 
@@ -124,7 +125,7 @@ export function* pruneExecutions(beforeIso: string, limit: number): Operation<nu
   );
 }
 
-function withoutData(row: Omit<ExecutionRow, DataColumn>): ExecutionRow {
+export function withoutData(row: Omit<ExecutionRow, DataColumn>): ExecutionRow {
   return { ...row, input: null, output: null, log: null };
 }
 
@@ -161,7 +162,7 @@ const equalColumns = [
  * What every UUIDv7 (RFC 9562) of a time or later sorts at or after: its first 48 bits are the milliseconds since the epoch. Times
  * before the epoch count as the epoch.
  */
-function firstIdAt(iso: string): string {
+export function firstIdAt(iso: string): string {
   const ms = Math.min(Math.max(Date.parse(iso), 0), 2 ** 48 - 1);
   if (Number.isNaN(ms))
     throw new SkillError("INVALID_OPTION", `${JSON.stringify(iso)} is not a time. Write ISO 8601, like 2026-01-31T00:00:00Z.`);

@@ -12,6 +12,7 @@ export const migrations: Readonly<Record<string, Migration>> = Object.freeze({
   "0001_foundation": { up: foundation },
   "0002_containers": { up: containers },
   "0003_queue": { up: queue },
+  "0004_feed": { up: feed },
 });
 
 /**
@@ -211,5 +212,15 @@ async function queue(database: Kysely<unknown>): Promise<void> {
     .addColumn("execution_id", "text", (column) => column.primaryKey().notNull())
     .addColumn("trace", "text", (column) => column.notNull())
     .addColumn("updated_at", "text", (column) => column.notNull())
+    .execute();
+}
+
+/** What ended lately, for those that follow the executions of every process. Written once by each call, at its end. */
+async function feed(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createIndex("skill_executions_finished")
+    .on("skill_executions")
+    .column("finished_at")
+    .where(sql.ref("finished_at"), "is not", null)
     .execute();
 }

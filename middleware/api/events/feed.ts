@@ -1,4 +1,4 @@
-import type { ExecutionEvents, SkillExecution, StatusChange } from "../../../lib/index.js";
+import type { SkillExecution, SkillsKit, StatusChange } from "../../../lib/index.js";
 import { toSummary } from "../show.js";
 import { parseEventId, renderEvent, renderEventId, type StreamSource } from "./stream.js";
 
@@ -12,15 +12,15 @@ const MAX_ENTRIES = 250;
 
 /** The latest status changes of all executions, rendered once for however many streams; watches only while there is one. */
 export class Feed {
-  readonly #events: ExecutionEvents;
+  readonly #executor: SkillsKit["executor"];
   readonly #sources = new Set<FeedSource>();
   #entries: Entry[] = [];
   /** Entries that are gone. */
   #forgotten = 0;
-  #unwatch: (() => void) | undefined;
+  #following: Promise<() => void> | undefined;
 
-  constructor(events: ExecutionEvents) {
-    this.#events = events;
+  constructor(executor: SkillsKit["executor"]) {
+    this.#executor = executor;
   }
 
   /** How many there were since it watches. */
@@ -36,14 +36,9 @@ export class Feed {
   ): Promise<StreamSource> {
     const source = new FeedSource(this, wake);
     this.#sources.add(source);
-    this.#unwatch ??= this.#events.watchAll({
-      onStatus: (change) => this.#add(change),
-      onClose: () => {
-        for (const open of this.#sources) open.close();
-      },
-    });
     try {
-      const last = parseEventId(this.#events.id, lastEventId);
+      await this.#follow();
+      const last = parseEventId(this.#executor.events.id, lastEventId);
       const position = last === undefined ? undefined : this.#positionAfter(last);
       if (position === undefined) source.begin(renderEvent("state", { items: (await firstPage()).map(toSummary) }));
       else source.resume(position);
@@ -57,8 +52,11 @@ export class Feed {
   forget(source: FeedSource): void {
     this.#sources.delete(source);
     if (this.#sources.size > 0) return;
-    this.#unwatch?.();
-    this.#unwatch = undefined;
+    this.#following?.then(
+      (stop) => stop(),
+      () => {},
+    );
+    this.#following = undefined;
     this.#entries = [];
     this.#forgotten = 0;
   }
@@ -75,8 +73,33 @@ export class Feed {
     return index === -1 ? undefined : this.#forgotten + index + 1;
   }
 
+  /** What is told before it resolves may be in the first page too. */
+  #follow(): Promise<() => void> {
+    if (this.#following !== undefined) return this.#following;
+    const ifCurrent = (work: () => void) => {
+      if (this.#following === following) work();
+    };
+    const following = this.#executor.followExecutions({
+      onStatus: (change) => ifCurrent(() => this.#add(change)),
+      onMissed: (changes) => ifCurrent(() => this.#skip(changes)),
+      onClose: () =>
+        ifCurrent(() => {
+          for (const open of this.#sources) open.close();
+        }),
+    });
+    this.#following = following;
+    return following;
+  }
+
+  /** The gap comes before what follows it: what was not sent yet is left out with the rest. */
+  #skip(changes: number): void {
+    this.#forgotten += this.#entries.length + changes;
+    this.#entries = [];
+    for (const source of this.#sources) source.wake();
+  }
+
   #add({ number, value }: StatusChange): void {
-    const text = renderEvent("status", toSummary(value), renderEventId(this.#events.id, number));
+    const text = renderEvent("status", toSummary(value), renderEventId(this.#executor.events.id, number));
     this.#entries.push({ number, text });
     if (this.#entries.length > MAX_ENTRIES) {
       this.#entries.shift();

@@ -6,6 +6,7 @@ import { findByIdempotencyKey, findExecution, listExecutions, pruneExecutions } 
 import { interruptExecutionsOf } from "../../../lib/store/instances.js";
 import { migrate } from "../../../lib/store/migrate.js";
 import { countWorkOf, hasWorkToPromote, listDue } from "../../../lib/store/queued-work.js";
+import { listByIds, listEndedSince, listMadeSince, listTaken } from "../../../lib/store/recent-executions.js";
 import { findSkill, readSkillHeadsSince } from "../../../lib/store/skills.js";
 import { loadSqliteDriver } from "../../../lib/store/sqlite-drivers.js";
 import type { Operation } from "../../../lib/store/store.js";
@@ -42,6 +43,10 @@ test.each([
   ["work whose time has come", hasWorkToPromote("now"), /queued_work_later \(state=\? AND run_at</],
   ["the work of a skill", countWorkOf("s"), /queued_work_skill/],
   ["what an instance shall end", listCancelRequests("i"), /cancel_requests_instance/],
+  ["what ended lately", listEndedSince("2026-01-01T00:00:00Z", 10), /skill_executions_finished \(finished_at>/],
+  ["what was made lately", listMadeSince("2026-01-01T00:00:00Z", 10), /\(id>\?/],
+  ["queued work that runs", listTaken(10), /queued_work_due \(state=\?\)/],
+  ["a few executions", listByIds(["a", "b", "c"]), /sqlite_autoindex_skill_executions_1 \(id=\?\)/],
   ["one version of a skill", findSkill("k", "n", "1.0.0"), /\(api_key_id=\? AND name=\? AND version=\?\)/],
 ])("%s is found through an index, without sorting", (_, operation, index) => {
   const steps = plan(operation);

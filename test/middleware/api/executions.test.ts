@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newDatabase } from "../../fixtures/database.js";
-import { newKit, until } from "../servers.js";
+import { newKit, send, until } from "../servers.js";
 import { identityHeaders, openApi } from "./api.js";
 
 describe("running a skill", () => {
@@ -79,6 +79,11 @@ describe("running a skill", () => {
     const headers = { prefer: "respond-async", "idempotency-key": "k" };
     const answer = await caller("POST", "skills/echo/executions", { body: { text: "a" }, headers });
     expect([answer.status, answer.body.status, answer.headers.get("retry-after")]).toEqual([202, "QUEUED", "1"]);
+    expect(answer.headers.get("preference-applied")).toBe("respond-async");
+    const location = new URL(answer.headers.get("location") ?? "", `${api.url}/skills/echo/executions`);
+    expect(location.href).toBe(`${api.url}/executions/${answer.body.id}`);
+    const found = await send(location.href, { headers: identityHeaders("caller", "caller") });
+    expect(found.body).toMatchObject({ id: answer.body.id, status: "QUEUED" });
     expect((await caller("POST", "skills/echo/executions", { body: { text: "a" }, headers })).body.id).toBe(answer.body.id);
     expect((await api.as("caller", "somebody")("POST", `executions/${answer.body.id}/cancel`)).status).toBe(404);
     const remove = (query: string) => api.as("admin")("DELETE", `skills/echo/versions/1.0.0${query}`);

@@ -2,7 +2,7 @@ import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Locator, Page } from "playwright-core";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
-import { until } from "../servers.js";
+import { newKit, until } from "../servers.js";
 import { expectNoComplaints, goTo, startBrowser } from "./browser.js";
 import { startOperations } from "./operations.js";
 
@@ -24,6 +24,32 @@ describe("the list of executions", () => {
     workload.finish();
     await ended;
     await row.getByText("Success").waitFor();
+    expectNoComplaints(visited);
+  });
+
+  test("shows what another kit on the same database does, without being loaded again", async () => {
+    const { database, url } = operations();
+    const other = newKit({ database, worker: false });
+    let finish = () => {};
+    other.define({
+      name: "elsewhere",
+      schema: { type: "object" },
+      handler: () =>
+        new Promise<null>((resolve) => {
+          finish = () => resolve(null);
+        }),
+    });
+    const visited = await visit(url);
+    const { page } = visited;
+    await goTo(page, "#/executions", "Executions");
+    await page.getByText("Live", { exact: true }).waitFor();
+    const { id, ended } = await other.executor.start("elsewhere", {});
+    const row = rowOf(page, id);
+    await row.getByText("Running").waitFor();
+    finish();
+    await ended;
+    await row.getByText("Success").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
     expectNoComplaints(visited);
   });
 

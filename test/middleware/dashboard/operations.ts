@@ -1,5 +1,8 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import compression from "compression";
 import express from "express";
 import helmet from "helmet";
@@ -13,6 +16,8 @@ import { defineContainer, defineWorkload, type Workload } from "./workload.js";
 
 export interface Operations {
   readonly kit: SkillsMiddleware;
+  /** The kit's, a file. */
+  readonly database: string;
   readonly workload: Workload;
   /** The container engine, with which there is a skill `wordCount`; `undefined` where none is ready. */
   readonly engine: TestEngineName | undefined;
@@ -44,7 +49,10 @@ export function startOperations(prepare?: (kit: SkillsMiddleware) => Promise<voi
     const quiet = { debug() {}, info() {}, warn() {}, error() {} };
     const engine = useAnyEngine((restore) => endings.push(restore));
     const sandbox = { owner: `dashboard ${process.pid}`, images: [shellImage], ...(engine && { runtime: engine }) };
-    const kit = skills({ database: ":memory:", logger: quiet, sandbox });
+    const folder = await mkdtemp(join(tmpdir(), "express-skills-test-"));
+    endings.push(() => rm(folder, { recursive: true, force: true }));
+    const database = join(folder, "skills.db");
+    const kit = skills({ database, logger: quiet, sandbox });
     endings.push(() => kit.close({ graceMs: 0 }));
     const workload = defineWorkload(kit);
     if (engine !== undefined) defineContainer(kit);
@@ -58,7 +66,8 @@ export function startOperations(prepare?: (kit: SkillsMiddleware) => Promise<voi
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    operations = { kit, workload, engine, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/skills/` };
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/skills/`;
+    operations = { kit, database, workload, engine, url };
   });
   afterAll(async () => {
     for (const end of endings.reverse()) await end();
