@@ -1,5 +1,5 @@
-// Starts it as a user does, has reports made while the worker of one of them is killed, and looks at them through the other web process. Without a PostgreSQL it
-// says so and ends with the code for what was skipped.
+// Starts it as a user does, has reports made while the worker of one of them is killed, and looks at them through the other web process.
+// Without a PostgreSQL it says so and ends with the code for what was skipped.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -216,8 +216,8 @@ export class SkillExecutor {
   }
 
   /**
-   * Does work that a worker of this kit has taken; `beforeEnd` is called before its end is committed, and that of each call made in it. Gives why the work must be put back, or
-   * `undefined` when it has ended.
+   * Does work that a worker of this kit has taken; `beforeEnd` is called before its end is committed, and that of each call made in it. Gives
+   * why the work must be put back, or `undefined` when it has ended.
    * @throws AUDIT_UNAVAILABLE it has ended, and its row will say so later
    */
   async performWork(work: QueuedWorkRow, beforeEnd: (executionId: string) => Promise<void>): Promise<SkillError | undefined> {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { DEAD_AFTER_MS } from "../../../lib/executor/instances.js";
 import { insertInstance } from "../../../lib/store/instances.js";
 import { openStore } from "../../../lib/store/open.js";
 import { newDatabase } from "../../fixtures/database.js";
@@ -65,11 +66,11 @@ describe("an instance that was taken for dead while it lived", () => {
 
   test.each([
     ["of another host with a fresh heartbeat is alive", { host: "elsewhere", pid: 1, ageMs: 1_000 }, true],
-    ["of another host with a heartbeat older than 60 s is dead", { host: "elsewhere", pid: 1, ageMs: 61_000 }, false],
+    ["of another host with an old heartbeat is dead", { host: "elsewhere", pid: 1, ageMs: DEAD_AFTER_MS + 1_000 }, false],
     ["of this host whose process is gone is dead", { host: "here", pid: 2 ** 22 + 1, ageMs: 1_000 }, false],
     [
       "of this host and this very process number, but started before it, is dead",
-      { host: "here", pid: process.pid, ageMs: 59_000, startedMs: 1e9 },
+      { host: "here", pid: process.pid, ageMs: 1_000, startedMs: 1e9 },
       false,
     ],
   ])("%s", async (_, instance, alive) => {
