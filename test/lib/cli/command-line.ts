@@ -33,7 +33,7 @@ export interface CommandLine {
   /** The database that it works on by default. */
   readonly file: string;
   write(name: string, content: unknown): string;
-  /** Runs a command to its end. */
+  /** Runs a command to its end: in this process, since starting one takes a second, unless it loads handlers. */
   run(...words: string[]): Promise<Ended>;
   start(words: readonly string[], environment?: NodeJS.ProcessEnv): Running;
 }
@@ -47,12 +47,15 @@ export async function makeDatabase({ file }: CommandLine): Promise<void> {
   await store.close();
 }
 
-/** The command line in an empty folder. */
+/** The command line in an empty folder, which is the current one until the test ends. */
 export function commandLine(): CommandLine {
   if (!existsSync(bin)) throw new Error("The command line is not built: run `npm run build`.");
   const folder = temporaryFolder();
+  const before = process.cwd();
+  process.chdir(folder);
+  onTestFinished(() => process.chdir(before));
+  const { SKILLS_DATABASE: _, NO_COLOR: __, ...inherited } = process.env;
   const start: CommandLine["start"] = (words, environment = {}) => {
-    const { SKILLS_DATABASE: _, NO_COLOR: __, ...inherited } = process.env;
     const env = { ...inherited, ...environment };
     const child = spawn(process.execPath, [bin, ...words], { cwd: folder, env, stdio: "pipe" });
     onTestFinished(() => void child.kill("SIGKILL"));
@@ -67,6 +70,7 @@ export function commandLine(): CommandLine {
       return path;
     },
     run(...words) {
+      if (!words.includes("--require")) return runHere(words, inherited);
       const { child, ended } = start(words);
       child.stdin.end();
       return ended;
