@@ -33,7 +33,7 @@ export interface CommandLine {
   /** The database that it works on by default. */
   readonly file: string;
   write(name: string, content: unknown): string;
-  /** Runs a command to its end: in this process, since starting one takes a second, unless it loads handlers. */
+  /** Runs a command to its end: in this process, since starting one takes a second. */
   run(...words: string[]): Promise<Ended>;
   start(words: readonly string[], environment?: NodeJS.ProcessEnv): Running;
 }
@@ -69,12 +69,7 @@ export function commandLine(): CommandLine {
       writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
       return path;
     },
-    run(...words) {
-      if (!words.includes("--require")) return runHere(words, inherited);
-      const { child, ended } = start(words);
-      child.stdin.end();
-      return ended;
-    },
+    run: (...words) => runHere(words, inherited),
     start,
   };
 }

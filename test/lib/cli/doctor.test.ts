@@ -6,7 +6,7 @@ import { checkNode } from "../../../lib/cli/doctor/check-node.js";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
 import { createStubEngine } from "../../engines/stub-engine.js";
 import { openTestKit } from "../../fixtures/kit.js";
-import { type CommandLine, commandLine, makeDatabase, timeout, withoutEngine } from "./command-line.js";
+import { type CommandLine, commandLine, makeDatabase, runHere, timeout, withoutEngine } from "./command-line.js";
 
 describe("express-skills doctor", { timeout }, () => {
   test("finds nothing to do where all is well, and does not need an engine that no skill needs", async () => {
@@ -111,5 +111,5 @@ onEachEngine("doctor", (engine) => {
 function lineWithoutEngine(): CommandLine & { doctor(...words: string[]): ReturnType<CommandLine["run"]> } {
   const line = commandLine();
   const environment = withoutEngine(line);
-  return { ...line, doctor: (...words) => line.start(["doctor", ...words], environment).ended };
+  return { ...line, doctor: (...words) => runHere(["doctor", ...words], environment) };
 }
