@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { onEachEngine, shellImage } from "../../engines/engines.js";
-import { type CommandLine, commandLine, handlers, makeDatabase, runHere, timeout } from "./command-line.js";
+import { type CommandLine, commandLine, handlers, makeDatabase, timeout } from "./command-line.js";
 
 describe("express-skills run", { timeout }, () => {
   test("prints the output as JSON, and what the handler logs and how far it is on the standard error", async () => {
@@ -94,16 +94,20 @@ onEachEngine("express-skills run of a container skill", (engine) => {
   test("shows its standard error while it runs, and keeps it with its facts", { timeout: 180_000 }, async () => {
     const line = commandLine();
     const environment = { ...engine.environment, SKILLS_SANDBOX_RUNTIME: engine.name };
-    const run = (...words: string[]) => runHere(words, environment);
+    const start = (...words: string[]) => {
+      const running = line.start(words, environment);
+      running.child.stdin.end();
+      return running.ended;
+    };
     const command = ["sh", "-c", "cat; echo working >&2; printf '\\033[2Jdone' >&2"];
     // Nothing is started ahead by a command that is over at once.
     line.write("skill.json", { name: "shout", schema: { type: "object" }, container: { image: shellImage, command, warm: 3 } });
-    expect(await run("register", "skill.json")).toMatchObject({ code: 0, stderr: "" });
-    const ended = await run("run", "shout", "--input", '{"a":1}');
-    expect(JSON.parse(ended.stdout)).toEqual({ a: 1 });
-    expect(ended.stderr).toBe("shout@1.0.0: working\nshout@1.0.0: \\u001b[2Jdone\n");
-    const [{ id }] = JSON.parse((await run("executions", "--json")).stdout);
-    const { stdout } = await run("executions", id);
+    expect(await start("register", "skill.json")).toMatchObject({ code: 0, stderr: "" });
+    const run = await start("run", "shout", "--input", '{"a":1}');
+    expect(JSON.parse(run.stdout)).toEqual({ a: 1 });
+    expect(run.stderr).toBe("shout@1.0.0: working\nshout@1.0.0: \\u001b[2Jdone\n");
+    const [{ id }] = JSON.parse((await start("executions", "--json")).stdout);
+    const { stdout } = await start("executions", id);
     expect(stdout).toContain(`container ${shellImage} in ${engine.name}, cold, exit code 0`);
     expect(stdout).toContain("standard error\nworking\n");
   });
