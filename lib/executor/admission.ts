@@ -61,10 +61,22 @@ export function checkStillRunnable(registry: SkillRegistry, skill: Skill): Maybe
   return head instanceof Promise ? head.then((found) => checkSame(registry, found, skill)) : checkSame(registry, head, skill);
 }
 
-/** An owner whose last version of a name was removed sees the one of `system` that has the same version. */
 function checkSame(registry: SkillRegistry, head: SkillHead, skill: Skill): undefined {
-  if (head.id !== skill.id) throw new SkillError("SKILL_NOT_FOUND", `There is no skill ${nameOf(skill)} any more.`);
+  if (head.id !== skill.id) throw isGone(skill);
   checkSwitches(registry, head);
+}
+
+/**
+ * Sees that the version which was chosen when work was enqueued was not replaced by another owner's: an owner whose last version of a name was
+ * removed sees the one of `system` that has the same version.
+ * @throws SKILL_NOT_FOUND
+ */
+export function checkOwner(skill: Skill, owner: string): void {
+  if (skill.apiKeyId !== owner) throw isGone(skill);
+}
+
+function isGone(skill: Skill): SkillError {
+  return new SkillError("SKILL_NOT_FOUND", `There is no skill ${nameOf(skill)} any more.`);
 }
 
 function nameOf({ name, version }: Pick<SkillHead, "name" | "version">): string {

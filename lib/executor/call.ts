@@ -3,7 +3,7 @@ import type { ReferenceLike } from "../registry/reference.js";
 import type { RunnableSkill, SkillRegistry } from "../registry/registry.js";
 import type { CallTelemetry, CallWatch } from "../telemetry/call-watch.js";
 import type { HandlerContext, Logger, SkillExecution } from "../types.js";
-import { type Admitted, admit, checkStillRunnable, findRunnable, parseInput } from "./admission.js";
+import { type Admitted, admit, checkOwner, checkStillRunnable, findRunnable, parseInput } from "./admission.js";
 import { type AttemptsResult, runAttempts } from "./attempts.js";
 import { type CallEnd, CallRow, type RowRooms } from "./call-row.js";
 import type { Caller } from "./caller.js";
@@ -181,6 +181,7 @@ class Call implements StartedWork {
     }
     const found = findRunnable(registry, reference, taken?.skillOwner ?? caller.apiKeyId, calling?.chain ?? []);
     const runnable = found instanceof Promise ? await found : found;
+    if (taken !== undefined) checkOwner(runnable.skill, taken.skillOwner);
     this.#row.runnable = runnable;
     return this.#perform(runnable);
   }

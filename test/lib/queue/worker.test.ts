@@ -173,6 +173,18 @@ describe("work whose skill is", () => {
     expect(await ended(kit, id)).toMatchObject({ status: "SUCCESS" });
   });
 
+  test("unregistered by force does not run the version of system that has its name", async () => {
+    const kit = openWorkingKit({ worker: false });
+    let calls = 0;
+    kit.define({ name: "any", schema: object, handler: () => ++calls });
+    kit.define({ name: "any", schema: object, apiKeyId: "k1", handler: () => "own" });
+    const { id } = await kit.executor.enqueue("any", {}, { apiKeyId: "k1" });
+    await kit.registry.unregister("any", "1.0.0", "k1", { force: true });
+    kit.startWorker();
+    expect(await ended(kit, id)).toMatchObject({ status: "DENIED", errorCode: "SKILL_NOT_FOUND", apiKeyId: "k1" });
+    expect(calls).toBe(0);
+  });
+
   test("in use can be unregistered only by force, and then ends as DENIED", async () => {
     const { kit, id, calls } = await waiting();
     await expect(kit.registry.unregister("any", "1.0.0")).rejects.toMatchObject({ code: "SKILL_IN_USE", status: 409 });
