@@ -33,6 +33,7 @@ export {
   type ExecutionWatcher,
   errorTable,
   type Fault,
+  type FeedWatcher,
   type FromJsonSchema,
   type Handler,
   type HandlerContext,

@@ -70,8 +70,13 @@ export interface ContainerLaunch {
 
 /** How long a run that we ended may take to end before it is answered all the same. */
 const answerMs = 800;
-/** How long the command line program may live on in silence after its container ended. */
-const cliGraceMs = 2000;
+/** How long what holds the output of the command line program open may live on in silence after it. */
+const outlivingMs = 2000;
+/**
+ * How long the command line program may live on in silence after the engine told of its container's end. On a busy machine it may take seconds
+ * to print what there is; one that noticed nothing is rare, and costs this time only.
+ */
+const unnoticedMs = 10_000;
 /** Pause after each piece of output over the limit. */
 const pauseMs = 10;
 
@@ -142,8 +147,8 @@ export function launchContainer(launch: ContainerLaunch): Container {
       onEnd: (code) => {
         clock.end();
         toldCode = code;
-        // The command line program may not notice: what it has to say is there by now, or never.
-        afterSilence(cliGraceMs, () => child !== null && killTree(child));
+        // The command line program may not notice: what it has to say is there by then, or never.
+        afterSilence(unnoticedMs, () => child !== null && killTree(child));
       },
     },
     () => clock.isStarted,
@@ -213,7 +218,7 @@ export function launchContainer(launch: ContainerLaunch): Container {
     exited = true;
     closed.resolve();
     // A process that outlives the command line program can hold its output open.
-    afterSilence(cliGraceMs, () => settle(signal === null ? code : null));
+    afterSilence(outlivingMs, () => settle(signal === null ? code : null));
   });
   child?.on("close", (code, signal) => settle(signal === null ? code : null));
   return container;

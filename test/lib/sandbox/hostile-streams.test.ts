@@ -131,7 +131,8 @@ const noteName = 'for a; do case "$a" in --name=*) n="${a#--name=}" ;; esac; don
 
 test("output that still arrives after the engine told the end is not cut off", async () => {
   const { sandbox } = await createStubSandbox({
-    run: `${noteName}; touch "$FOLDER/die-$n"; for i in $(seq 30); do echo $i; sleep 0.1; done`,
+    // It is told, and on a machine that is busy seconds may pass.
+    run: `${noteName}; touch "$FOLDER/die-$n"; sleep 3; for i in $(seq 30); do echo $i; sleep 0.02; done`,
     events,
   });
   const result = await sandbox.run("any", ["x"]);

@@ -9,6 +9,9 @@ const shell = (script: string, more: Partial<ContainerSpec> = {}): ContainerSpec
   ...more,
 });
 
+/** Reads the input first: Podman may lose what a program printed that ends while input is waiting. */
+const print = (script: string, more: Partial<ContainerSpec> = {}): ContainerSpec => shell(`cat > /dev/null; ${script}`, more);
+
 onEachEngine("container skills", (engine) => {
   test("a program gets one JSON document and answers with another", async () => {
     const program =
@@ -32,17 +35,17 @@ onEachEngine("container skills", (engine) => {
     const reply = await sandbox.serve(shell('read -r line; echo "$line"; sleep 300', { reply: "line" }), { n: 1 }, call);
     expect(reply).toMatchObject({ output: { n: 1 }, error: null });
     expect(await eventually(async () => (await engine.containers()).length === 0)).toBe(true);
-    const both = await sandbox.serve(shell('echo "1"; echo "2"', { reply: "line" }), null, call);
+    const both = await sandbox.serve(print('echo "1"; echo "2"', { reply: "line" }), null, call);
     expect(both.output).toBe(1);
   });
 
   test.each([
-    ["no JSON", shell("echo hello"), "INVALID_OUTPUT", /one JSON document; it printed "hello/],
+    ["no JSON", print("echo hello"), "INVALID_OUTPUT", /one JSON document; it printed "hello/],
     ["nothing", shell("true"), "INVALID_OUTPUT", /it printed nothing/],
-    ["two lines", shell("echo 1; echo 2"), "INVALID_OUTPUT", /one JSON document/],
-    ["half a line", shell("printf '{\"a\":'", { reply: "line" }), "INVALID_OUTPUT", /before it had printed a whole line after/],
+    ["two lines", print("echo 1; echo 2"), "INVALID_OUTPUT", /one JSON document/],
+    ["half a line", print("printf '{\"a\":'", { reply: "line" }), "INVALID_OUTPUT", /before it had printed a whole line after/],
     ["no line", shell("true", { reply: "line" }), "INVALID_OUTPUT", /before it had printed a whole line/],
-    ["an exit code", shell("echo one >&2; echo two >&2; exit 3"), "SKILL_FAILED", /exit code 3\. Its last words: one\ntwo/],
+    ["an exit code", print("echo one >&2; echo two >&2; exit 3"), "SKILL_FAILED", /exit code 3\. Its last words: one\ntwo/],
     ["1 GB", shell("head -c 1000000000 /dev/zero"), "INVALID_OUTPUT", /more to its standard output than is allowed/],
     [
       "1 GB without a line",
@@ -68,7 +71,7 @@ onEachEngine("container skills", (engine) => {
   test("variables of the server come in only where the operator allows them", async () => {
     const environment = { ...engine.environment, API_TOKEN: "t0ken", OTHER: "x" };
     const sandbox = engine.sandbox({ environment, allowEnv: ["API_TOKEN", "MISSING"] });
-    const spec = (name: string) => shell('printf "%s" "$T"', { env: { T: { fromEnv: name } }, output: "text" });
+    const spec = (name: string) => print('printf "%s" "$T"', { env: { T: { fromEnv: name } }, output: "text" });
     expect((await sandbox.serve(spec("API_TOKEN"), {}, call)).output).toBe("t0ken");
     await expect(sandbox.serve(spec("OTHER"), {}, call)).rejects.toMatchObject({ code: "INVALID_ENV" });
     await expect(sandbox.serve(spec("MISSING"), {}, call)).rejects.toMatchObject({ code: "INVALID_ENV" });
