@@ -88,9 +88,8 @@ export function createJobs({ Pool }: PostgresDriver, { client, description }: Po
     const inUse = watchClients(pool);
     allowSecondRelease(pool);
     try {
-      await makeFirstTable(pool, schema);
       const logger = new library.Logger(() => () => {});
-      const utils = await keepingExitCode(library.makeWorkerUtils({ pgPool: pool, schema, logger }));
+      const utils = await alone(pool, schema, () => library.makeWorkerUtils({ pgPool: pool, schema, logger }));
       opened = { library, pool, inUse, utils };
       return opened;
     } catch (error) {
@@ -105,8 +104,8 @@ export function createJobs({ Pool }: PostgresDriver, { client, description }: Po
       });
       await opening;
     } else {
-      await makeFirstTable(opened.pool, schema);
-      await keepingExitCode(opened.utils.migrate());
+      const { pool, utils } = opened;
+      await alone(pool, schema, () => utils.migrate());
     }
   };
   const ready = (): Opened => {
@@ -175,6 +174,26 @@ function runPool({ library, pool }: Opened, schema: string, run: JobRun): JobPoo
   return { id: made.id, shut, ended: made.promise, shutDown };
 }
 
+/** Makes tables while no other process makes those of this schema: of several at once, graphile-worker has some fail. */
+async function alone<T>(pool: PostgresPool, schema: string, makeTables: () => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let isBroken = false;
+  try {
+    await client.query({ text: "begin" });
+    await client.query({
+      text: "select pg_advisory_xact_lock(hashtext('express-skills jobs'), hashtext($1))",
+      values: [schema],
+    });
+    await makeFirstTable(pool, schema);
+    return await keepingExitCode(makeTables());
+  } finally {
+    await client.query({ text: "commit" }).catch(() => {
+      isBroken = true;
+    });
+    client.release(isBroken);
+  }
+}
+
 /** It sets that of the process when the tables are those of a newer version. */
 async function keepingExitCode<T>(work: Promise<T>): Promise<T> {
   const before = process.exitCode;
@@ -194,10 +213,7 @@ async function makeFirstTable(pool: PostgresPool, schema: string): Promise<void>
   if (found === undefined || found["has_table"] === true) return;
   const columns = "id int primary key, ts timestamptz default now() not null, breaking boolean not null default false";
   const name = `"${schema.replaceAll('"', '""')}".migrations`;
-  await pool.query({ text: `create table if not exists ${name} (${columns})` }).catch((error: unknown) => {
-    // Another process makes it in this moment.
-    if (!["23505", "42P07"].includes((error as { code?: string }).code ?? "")) throw error;
-  });
+  await pool.query({ text: `create table if not exists ${name} (${columns})` });
 }
 
 /** As the package `pg` reads values by itself; the application may have changed that for the whole process. */
