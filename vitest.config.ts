@@ -10,6 +10,8 @@ const onlyOnPostgres = "test/**/postgres*.test.ts";
 const ofExecutor = "test/lib/executor/!(container|crash|deadline|instances|shutdown).test.ts";
 const ofRegistry = "test/lib/registry/**/!(catalogue|registry|postgres-catalogue).test.ts";
 const ofMiddleware = "test/middleware/**/!(disconnect|many-calls|skills).test.ts";
+const ofQueue = "test/lib/queue/!(postgres-missing).test.ts";
+const ofCommandLine = "test/lib/cli/*.test.ts";
 
 interface Files {
   readonly include: string[];
@@ -21,7 +23,7 @@ interface Files {
 const onSqlite: Files = {
   include: ["test/**/*.test.ts"],
   exclude: [...configDefaults.exclude, onlyOnPostgres],
-  sharing: [ofExecutor, ofRegistry, ofMiddleware],
+  sharing: [ofExecutor, ofRegistry, ofMiddleware, ofQueue, ofCommandLine],
 };
 
 /** What works on a database does so on this one too. */
@@ -45,7 +47,7 @@ const onPostgres: Files = {
     "test/middleware/api/streams.test.ts",
     "test/lib/executor/{ids,json,redact}.test.ts",
   ],
-  sharing: [ofExecutor, ofMiddleware],
+  sharing: [ofExecutor, ofMiddleware, ofQueue],
 };
 
 /** Two projects: `name`, each file in a process of its own, and `name-shared`. */

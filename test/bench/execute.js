@@ -6,7 +6,7 @@ import { openTwoWrites } from "./two-writes.js";
 
 const concurrency = 64;
 const callsPerRound = isQuick ? 4_000 : 10_000;
-const rounds = isQuick ? 5 : 15;
+const rounds = isQuick ? 3 : 15;
 const input = { text: "The quick brown fox jumps over the lazy dog." };
 
 /** @typedef {(input: any) => unknown} Work */
