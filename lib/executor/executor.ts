@@ -29,7 +29,7 @@ import { createContext, type NestedCalls } from "./context.js";
 import { validateTimeoutMs } from "./deadline.js";
 import { enqueueCall } from "./enqueue.js";
 import { ExecutionEvents, type SharedTrace } from "./events.js";
-import { ExecutionFeed, type FeedWatcher } from "./feed.js";
+import { checkWatcher, ExecutionFeed, type FeedWatcher } from "./feed.js";
 import { Gate } from "./gate.js";
 import { Handlers, type RegisteredHandler } from "./handlers.js";
 import {
@@ -315,10 +315,11 @@ export class SkillExecutor {
    * Tells the status changes of all executions of every process on the database, until the function that it returns is called: those of this
    * process at once, those of others within about a second, as long as their clocks differ from this one's by no more than 30 s. What began
    * and ended within that second is told once, as ended. Changes after it has resolved are told; those in the moment before may be.
-   * @throws STORE_UNAVAILABLE
+   * @throws INVALID_OPTION the watcher lacks one of its functions; STORE_UNAVAILABLE
    * @since 0.1.0
    */
   async followExecutions(watcher: FeedWatcher): Promise<() => void> {
+    checkWatcher(watcher);
     return this.#feed.follow((await this.#opened()).store, watcher);
   }
 

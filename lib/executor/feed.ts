@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { SkillError } from "../errors.js";
 import { type ExecutionState, listByIds, listRecentStates } from "../store/recent-executions.js";
 import type { Store } from "../store/store.js";
 import type { Logger, SkillExecution } from "../types.js";
@@ -59,6 +60,13 @@ export class ExecutionFeed {
       throw error;
     }
   }
+}
+
+/** @throws INVALID_OPTION */
+export function checkWatcher(watcher: FeedWatcher): void {
+  for (const name of ["onStatus", "onMissed", "onClose"] as const)
+    if (typeof Object(watcher)[name] !== "function")
+      throw new SkillError("INVALID_OPTION", `followExecutions() needs a watcher whose ${name} is a function.`);
 }
 
 type Known = Pick<SkillExecution<unknown>, "status" | "finishedAt">;

@@ -119,3 +119,9 @@ describe("whoever follows all executions", () => {
     expect(here.executor.events.isWatched).toBe(false);
   });
 });
+
+test("a watcher that lacks a function is refused at once, and does not end the process later", async () => {
+  const kit = openTestKit();
+  for (const watcher of [undefined, {}, { onStatus() {}, onMissed() {} }, { onStatus() {}, onMissed: 1, onClose() {} }])
+    await expect(kit.executor.followExecutions(watcher as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
+});
